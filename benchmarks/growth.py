@@ -106,7 +106,7 @@ def crossing(sizes: list[int]) -> None:
         for size in (100, *(size for size in sizes if size <= len(graphs))):  # the first compiles
             some = np.sort(order[:size])
             for way, limit in (("Gram matrices", size), ("linear model", 0)):
-                base.LINEAR_FROM = limit
+                base.MATRICES_UP_TO = base.LINEAR_FROM = limit
                 start = time.process_time()
                 model = GraphClassifier(scoring=scoring, random_state=0).fit(graphs[some], y[some])
                 seconds = time.process_time() - start

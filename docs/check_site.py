@@ -1,6 +1,7 @@
 """Check the built site without a network: ``python docs/check_site.py site``.
 
-Links within the site must be valid, and pages load fonts, scripts and styles from the site only.
+Links within the site must be valid, names that docstrings refer to must be in the reference, and pages load fonts,
+scripts and styles from the site only.
 """
 
 import re
@@ -16,17 +17,22 @@ TOLD = {"canonical", "author", "license"}
 
 
 class Page(HTMLParser):
-    """Links and anchors of a page."""
+    """Links, anchors and unresolved references of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.links: list[tuple[str, bool]] = []
         self.places: set[str] = set()
+        self.unresolved: list[str] = []
+        self._n_open, self._is_unresolved = 0, False
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect the links and anchors of a tag."""
         values = dict(attrs)
+        self._n_open += tag == "a"
+        if tag == "code":
+            self._is_unresolved = "xref py" in (values.get("class") or "") and not self._n_open
         self.places |= {value for key in ("id", "name") if (value := values.get(key))}
         if tag == "link" and values.get("rel") in TOLD:
             return
@@ -35,6 +41,16 @@ class Page(HTMLParser):
             if value:
                 self.links.append((value, (tag, key) in LOADED))
 
+    def handle_endtag(self, tag: str) -> None:
+        """Count the links that are open."""
+        self._n_open -= tag == "a"
+
+    def handle_data(self, data: str) -> None:
+        """Collect the name of a reference that is no link."""
+        if self._is_unresolved and data.strip():
+            self.unresolved.append(data)
+            self._is_unresolved = False
+
 
 def problems(site: Path) -> list[str]:
     """Return a sentence for every broken link and everything that is loaded from other sites."""
@@ -42,6 +58,7 @@ def problems(site: Path) -> list[str]:
     pages = {path: Page(path) for path in sorted(site.rglob("*.html")) if not skipped & set(path.parts)}
     found = []
     for path, page in pages.items():
+        found += [f"{path}: {name} is not in the reference" for name in page.unresolved]
         for link, is_loaded in page.links:
             parts = urlsplit(link)
             if parts.scheme == "data" or (parts.scheme and not is_loaded):

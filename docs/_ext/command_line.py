@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 from relaxwl import cli
 
-# The command whose output each page shows. They run in order in one empty folder on embedded data.
+# The command whose output each page shows. They run in order in one folder, on embedded data or a table.
 RUNS = {
     "demo": "relaxwl demo --graphs 60 --nodes 60 --repeats 1",
     "datasets stats": "relaxwl datasets stats egonets-1 egonets-4",
@@ -23,7 +24,11 @@ RUNS = {
     "benchmark": "relaxwl benchmark egonets-1 --kernels ve-hist wl --repeats 1 --folds 5 --out results",
     "report": "relaxwl report results -o report.html",
     "explain": "relaxwl explain egonets-1 --depth 2 -o explorer.html",
+    "fit": "relaxwl fit boiling_points.csv --target boiling_point -o model.rwl",
+    "predict": "relaxwl predict model.rwl boiling_points.csv -o predictions.csv --page effects.html",
+    "neighbors": "relaxwl neighbors model.rwl new.smi -k 3",
 }
+TABLE = Path(__file__).resolve().parents[2] / "examples" / "molecules" / "boiling_points.csv"
 COMMON = ("help", "json", "quiet", "debug", "seed", "jobs")
 INTRODUCTION = """# Command line
 
@@ -50,8 +55,7 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argpar
 def page(name: str, parser: argparse.ArgumentParser, output: str | None) -> str:
     """Return a command's page in Markdown."""
     description, example = parser.description or "", (parser.epilog or "").removeprefix("example: ")
-    description = description.replace("%%", "%")
-    parts = [f"# relaxwl {name}", description]
+    parts = [f"# relaxwl {name}", _with_literals(description)]
     if output is not None:
         parts += ["```console", f"$ {RUNS[name]}\n{output.rstrip()}", "```"]
     if example and (output is None or example != RUNS[name]):
@@ -67,8 +71,13 @@ def _arguments(parser: argparse.ArgumentParser) -> str:
     for action in sorted(parser._actions, key=lambda action: action.dest in COMMON):
         if isinstance(action, argparse._SubParsersAction) or action.help == argparse.SUPPRESS:
             continue
-        lines.append(f"`{_invocation(action)}`\n: {(action.help or '').replace('%%', '%')}\n")
+        lines.append(f"`{_invocation(action)}`\n: {_with_literals((action.help or '').replace('%%', '%'))}\n")
     return "\n".join(lines)
+
+
+def _with_literals(text: str) -> str:
+    """Write the options in a text as literals, which stay whole at the end of a line."""
+    return re.sub(r"(?<![\w`-])--[a-zA-Z][\w-]*", r"`\g<0>`", text)
 
 
 def _invocation(action: argparse.Action) -> str:
@@ -91,6 +100,8 @@ def outputs() -> dict[str, str]:
     places = [str(Path(cli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places)), "COLUMNS": "100"}
     with TemporaryDirectory() as folder:
+        shutil.copy(TABLE, folder)
+        Path(folder, "new.smi").write_text("CCCCCCCCCO 1-nonanol\nCc1ccco1 2-methylfuran\n", encoding="utf-8")
         for name, line in RUNS.items():
             run = subprocess.run(
                 [sys.executable, "-m", "relaxwl.cli", *shlex.split(line)[1:]],

@@ -2,8 +2,9 @@
 Tree edit distance between two neighborhoods
 ============================================
 
-The unfolding trees (:class:`~relaxwl.UnfoldingTree`) of two atoms, the edit distance between them, and the edits
-(:class:`~relaxwl.TreeMapping`) that turn one tree into the other.
+The neighborhood of an atom is represented by its unfolding tree (:class:`~relaxwl.UnfoldingTree`). The example computes
+the edit distance between the trees of two atoms and the edits (:class:`~relaxwl.TreeMapping`) that turn one tree into
+the other.
 """
 
 from pathlib import Path

@@ -55,7 +55,7 @@ results = cross_validate(kernels, graphs, y, n_folds=4, n_repeats=2, random_stat
 print(results_table(results).to_text())
 
 # %%
-# Its Gram matrix with graphs ordered by class.
+# The Gram matrix of the new kernel, with graphs ordered by class.
 
 order = np.argsort(y, kind="stable")
 K = DegreeQuantiles().fit(graphs).kernel_matrix(graphs[order])

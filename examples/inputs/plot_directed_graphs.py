@@ -2,8 +2,9 @@
 Directed graphs
 ===============
 
-Programs as graphs of blocks and jumps. Some start with a dispatcher that jumps to many blocks, others have a common
-exit to which many blocks jump. The two classes differ in the direction of the arcs only.
+The graphs are programs: nodes are blocks of code, and arcs are jumps. Some programs start with a dispatcher that jumps
+to many blocks, others have a common exit to which many blocks jump. The two classes differ only in the direction of
+the arcs.
 """
 
 import matplotlib.pyplot as plt

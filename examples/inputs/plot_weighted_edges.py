@@ -2,8 +2,8 @@
 Weighted edges
 ==============
 
-Both classes have the same structure and the same distribution of edge weights. In one class the edges at a node have
-mixed weights, in the other they are all strong or all weak.
+Edge weights are used as an attribute of edges. Both classes have the same structure and the same distribution of edge
+weights. In one class the edges at a node have mixed weights, in the other they are all strong or all weak.
 """
 
 import matplotlib.pyplot as plt

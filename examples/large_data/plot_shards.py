@@ -63,3 +63,7 @@ axes.set_xticks(sizes, [str(size) for size in sizes])
 figure.tight_layout()
 client.close()
 folder.cleanup()
+
+# %%
+# **Summary.** Graphs are stored once as shards. A model of a sample predicts all of them, and a kernel can also be
+# fitted on all of them, with the same result as in memory.

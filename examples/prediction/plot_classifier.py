@@ -44,6 +44,11 @@ axes.plot(
 )
 axes.set(xlabel="mean confidence", ylabel="share of correct predictions", xlim=(0.25, 1), ylim=(0, 1.03))
 plt.show()
+print(f"mean confidence {confidence.mean():.2f}, share of correct predictions {correct.mean():.2f}")
+
+# %%
+# The mean confidence is close to the accuracy, but the confidences of these predictions differ too little: the least
+# confident quarter is less often correct than its confidence, the other quarters more often.
 
 # %%
 # **Novelty.** Values above 1 mark networks that are unlike the training data, here random regular graphs.
@@ -59,3 +64,8 @@ effects = model.explain(test[:3])
 print("nodes with the largest effect:", effects[0].strongest())
 relaxwl.reports.write_effects(effects, "effects.html", report=model.report_)
 Path("effects.html").unlink()
+
+# %%
+# **Summary.** One model gives classes, probabilities, a measure of novelty and the nodes behind a prediction. On these
+# networks the combination with structural features of nodes (``all + structure``) is chosen; in cross-validation it is
+# far more accurate than exact neighborhoods.

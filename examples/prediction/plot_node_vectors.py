@@ -4,7 +4,7 @@ Nodes as vectors of attributes and structure
 
 :class:`~relaxwl.ContinuousWeisfeilerLehman` describes a node by numbers: attributes, and structural features such as
 its degree and the number of its triangles. The vectors are averaged over neighborhoods and counted in random
-partitions. The example uses it on attributes, on structure, and explains what it found.
+partitions. The example applies it to attributes and to structure, and describes the clusters that separate the classes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 Clustering graphs
 =================
 
-Spectral clustering on the Gram matrix of a kernel, with the silhouette to choose the number of clusters.
+Graphs are clustered by spectral clustering of the Gram matrix of a kernel. The silhouette is used to choose the number
+of clusters.
 """
 
 import matplotlib.pyplot as plt

@@ -45,7 +45,7 @@ def report(
         What the user asked for: 0 for silence, 1 for progress, 2 for details.
     message, *values : str, object
         What was done, as ``logging`` takes it.
-    level : int
+    level : int, default=1
         The least ``verbose`` that shows it.
     share : float, optional
         The part of the work that is done, from 0 to 1.
@@ -87,11 +87,11 @@ class ProgressBar:
         What stands before the bar.
     total : float, optional
         Length of the work; None if it is unknown.
-    verbose : int
+    verbose : int, default=1
         What the user asked for.
-    every : float
+    every : float, default=0.0
         Least number of seconds between two lines; the last is always written.
-    leave : bool
+    leave : bool, default=True
         Whether the bar stays when the work is done.
     **options
         Further options of ``tqdm``, such as ``unit``.

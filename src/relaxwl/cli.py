@@ -182,7 +182,8 @@ def _warm_up(commands: Any) -> None:
 
 def _demo(commands: Any) -> None:
     option = _add(commands, "demo", "demo:run", "compare four kernels on embedded ego networks",
-                  "Writes DIR/report.html and prints a table.", "relaxwl demo").add_argument
+                  "Writes DIR/report.html with tables and plots and DIR/effects.html with the effects of nodes on "
+                  "predictions, and prints the tables.", "relaxwl demo").add_argument
     option("--out", default="demo", metavar="DIR", help="output folder (default: demo)")
     option("--graphs", type=_whole(1), default=100, help="number of graphs of each density (default 100)")
     option("--nodes", type=_whole(1), default=100, help="number of nodes of a graph (default 100)")
@@ -196,7 +197,7 @@ def _benchmark(commands: Any) -> None:
                   "graphs that have a value; the table has one row per target and the mean.",
                   "relaxwl benchmark MUTAG.zip --kernels wl rwl-star --repeats 5 --out results")
     option = parser.add_argument
-    option("dataset", nargs="*", help=DATASET_HELP)
+    option("dataset", nargs="*", metavar="DATASET", help=DATASET_HELP)
     option("--kernels", nargs="+", metavar="KERNEL",
            help=f"any of {KERNELS}; also as wl,rwl-star; or package.module:Class for a user-defined kernel")
     option("--paper", action="store_true", help="evaluate the kernels of the paper on those of its data "
@@ -244,7 +245,7 @@ def _matrices(commands: Any) -> None:
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
     for parser, output in ((features, "X.npz"), (gram, "K.npz")):
         option = parser.add_argument
-        option("dataset", help=DATASET_HELP)
+        option("dataset", metavar="DATASET", help=DATASET_HELP)
         option("-o", "--output", required=True, help=f"file to write, such as {output}")
         option("--kernel", help=f"one of {KERNELS} (default rwl-star)")
         option("--depth", type=_whole(0), metavar="D",
@@ -262,11 +263,12 @@ def _matrices(commands: Any) -> None:
 
 
 def _distance(commands: Any) -> None:
-    parser = _add(commands, "distance", "distance:run", "tree edit distance between two nodes' neighborhoods",
+    parser = _add(commands, "distance", "distance:run",
+                  "compute the tree edit distance between the neighborhoods of two nodes",
                   "Reads a data set; prints the distance and the edits, and draws them with --svg.",
                   "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg")
     option = parser.add_argument
-    option("dataset", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("--depth", type=_whole(0), default=2, help="depth of the trees (default 2)")
     option("--nodes", nargs=2, required=True, metavar="GRAPH:NODE",
            help="two nodes: graph and node, counted from 0, or a graph's name")
@@ -276,16 +278,16 @@ def _distance(commands: Any) -> None:
 
 
 def _datasets(commands: Any) -> None:
-    group = commands.add_parser("datasets", help="list, describe, convert and fetch data sets",
-                                description="List, describe and fetch data sets.",
+    group = commands.add_parser("datasets", help="list, describe, convert and download data sets",
+                                description="List, describe, convert and download data sets.",
                                 epilog="example: relaxwl datasets stats MUTAG.zip")
     actions = group.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=_Parser)
     _add(actions, "list", "datasets:run_list", "list available data sets",
-         "Lists embedded and downloaded data sets.", "relaxwl datasets list")
+         "Prints the names of embedded and downloaded data sets.", "relaxwl datasets list")
     stats = _add(actions, "stats", "datasets:run_stats", "describe data sets",
                  "Reads data sets; prints numbers of graphs, classes, nodes, edges, labels and distinct trees.",
                  "relaxwl datasets stats MUTAG.zip egonets-1")
-    stats.add_argument("dataset", nargs="+", help=DATASET_HELP)
+    stats.add_argument("dataset", nargs="+", metavar="DATASET", help=DATASET_HELP)
     _add_reading_options(stats)
     stats.add_argument("--format", choices=FORMATS, default="text", help="format of the table (default text)")
     convert = _add(actions, "convert", "datasets:run_convert", "convert a data set to another format",
@@ -295,18 +297,19 @@ def _datasets(commands: Any) -> None:
     convert.add_argument("output", metavar="B", help="output file: NAME.parquet or NAME.zip")
     _add_reading_options(convert)
     fetch = _add(actions, "fetch", "datasets:run_fetch", "download data sets of the TU collection",
-                 "Writes NAME.zip into the cache and prints where.", "relaxwl datasets fetch MUTAG")
-    fetch.add_argument("name", nargs="+", help="name of a data set")
+                 "Writes NAME.zip into the cache and prints its path.", "relaxwl datasets fetch MUTAG")
+    fetch.add_argument("name", nargs="+", metavar="NAME", help="name of a data set")
     fetch.add_argument("--base-url", help="another address to download from")
 
 
 def _shard(commands: Any) -> None:
-    parser = _add(commands, "shard", "shard:run", "write data sets as a folder of shards, for data beyond memory",
+    parser = _add(commands, "shard", "shard:run",
+                  "write data sets as a folder of shards, for data that do not fit into memory",
                   "Reads data sets; writes DIR with a manifest and parts of bounded size, which "
                   "relaxwl.distributed.ShardedCollection opens. An interrupted run is resumed.",
                   "relaxwl shard NCI1.zip -o nci1.shards --graphs-per-shard 1000")
     option = parser.add_argument
-    option("dataset", nargs="+", help=DATASET_HELP)
+    option("dataset", nargs="+", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--out", required=True, metavar="DIR", help="the folder of shards")
     option("--graphs-per-shard", type=_whole(1), default=10_000, metavar="N", help="graphs in a shard (default 10000)")
     _add_reading_options(parser)
@@ -318,7 +321,7 @@ def _fit(commands: Any) -> None:
                   "settings that were tried with their scores. For molecules, descriptors and fingerprints are used "
                   "as well.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
     option = parser.add_argument
-    option("dataset", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
     option("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
            help="number of kernels and settings tried (default balanced; not for molecules)")
@@ -339,12 +342,12 @@ def _predict(commands: Any) -> None:
     parser = _add(commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
                   "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: "
                   "the prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: "
-                  "less similar to the training graphs than 95 %% of these are to each other). Columns of several "
+                  "less similar to the training graphs than 95 % of these are to each other). Columns of several "
                   "targets begin with the name of the target.",
                   "relaxwl predict model.rwl MUTAG.zip -o predictions.csv")
     option = parser.add_argument
     option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
-    option("dataset", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", required=True, help="table to write, such as predictions.csv")
     option("--page", metavar="FILE", help="also write a page with the effects of nodes on predictions")
     option("--page-graphs", type=_whole(1), default=12, metavar="N",
@@ -372,7 +375,7 @@ def _explain(commands: Any) -> None:
                   "trees, their members, and their positions in the graphs.",
                   "relaxwl explain MUTAG.zip -o explorer.html")
     option = parser.add_argument
-    option("dataset", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", default="explorer.html", help="the page (default: explorer.html)")
     option("--depth", type=_whole(0, DEEPEST_DRAWN), default=3,
            help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees are too large to draw)")

@@ -31,14 +31,16 @@ class GraphKernel(Kernel):
     Parameters
     ----------
     kernel : WeisfeilerLehman or RelaxedWeisfeilerLehman, optional
-        The kernel; ``WeisfeilerLehman(similarity="tanimoto")`` by default. Similarities of 1 with itself (tanimoto, or
-        ``normalize=True``) suit Gaussian processes best.
-    amplitude : float
+        The kernel; by default ``WeisfeilerLehman`` with ``similarity="tanimoto"``. Similarities of 1 with itself
+        (tanimoto, or ``normalize=True``) suit Gaussian processes best.
+    amplitude : float, default=1.0
         Variance of the values of a graph.
-    depth_weights : float or array (max_depth + 1,)
+    depth_weights : float or array (max_depth + 1,), default=1.0
         Weight of the kernel truncated at each depth; only ratios matter.
-    amplitude_bounds, depth_weights_bounds : pair of float or "fixed"
-        Bounds of the hyperparameters.
+    amplitude_bounds : pair of float or "fixed", default=(1e-4, 1e4)
+        Bounds of ``amplitude``; "fixed" leaves it as it is.
+    depth_weights_bounds : pair of float or "fixed", default=(1e-3, 1e3)
+        Bounds of ``depth_weights``; "fixed" leaves them as they are.
 
     See Also
     --------
@@ -52,7 +54,7 @@ class GraphKernel(Kernel):
     >>> sizes = np.arange(2.0, 12.0)
     >>> kernel = GraphKernel(WeisfeilerLehman(1, similarity="tanimoto"), amplitude=10.0) + WhiteKernel(0.1)
     >>> model = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(list(graphs[:9]), sizes[:9])
-    >>> mean, deviation = model.predict(list(graphs[9:]), return_std=True)
+    >>> mean, std = model.predict(list(graphs[9:]), return_std=True)
     >>> bool(abs(mean[0] - 11) < 2)
     True
     """

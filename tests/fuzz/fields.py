@@ -196,8 +196,9 @@ def molecule_models() -> list[Model]:
         with mock.patch.object(base, "LINEAR_FROM", 5):
             contents.append(models._saved(MoleculeClassifier(**small).fit(models.SMILES, list("abababab"))))
             contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
-        with mock.patch.multiple(base, MATRICES_UP_TO=5, N_WEIGHED=6):
+        with mock.patch.multiple(base, MATRICES_UP_TO=5, N_WEIGHED=6, N_FACTORED=6):
             contents.append(models._saved(MoleculeRegressor(**small).fit(models.SMILES, gaps)))
+            contents.append(models._saved(MoleculeClassifier(**small).fit(models.SMILES, three)))
         some: Any = {**small, "views": ("wl", "fingerprints"), "calibration": "split", "standardize": True}
         contents.append(models._saved(MoleculeClassifier(**some).fit(models.SMILES, three)))
     found = []

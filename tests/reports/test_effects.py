@@ -43,11 +43,11 @@ def test_numbers_that_add_up(tmp_path):
     assert found.rest == pytest.approx(0.25)
     write_effects([found], tmp_path / "page.html", truth=[1.5], title="Numbers")
     page = (tmp_path / "page.html").read_text()
-    assert "Graph 0: 1.25 (true: 1.5)" in page
+    assert "Graph 0: predicted 1.25 (true: 1.5)" in page
     assert "nodes add up to the value" in page
     page = render_effects([replace(found, prediction=value) for value in (-161.97, -0.0008)], truth=[-162.0, 36.1])
-    assert "Graph 0: -162 (true: -162)" in page
-    assert "Graph 1: 0 (true: 36.1)" in page
+    assert "Graph 0: predicted -162 (true: -162)" in page
+    assert "Graph 1: predicted 0 (true: 36.1)" in page
     assert "do not add up" not in page
 
 
@@ -70,7 +70,7 @@ def test_molecules_stand_with_their_clusters(tmp_path):
     write_effects(found, tmp_path / "page.html", title="Small & few", novelty=[0.125, 2.0], truth=["<soluble>", None])
     page = (tmp_path / "page.html").read_text()
     assert "<title>Small &amp; few" in page
-    assert "<h2>CCO: 0.5 (true: &lt;soluble&gt;); novelty 0.12</h2>" in page
+    assert "<h2>CCO: predicted 0.5 (true: &lt;soluble&gt;); novelty 0.12</h2>" in page
     assert (
         "<h2>CC#N: class soluble, decision value 0.5 (true: None); novelty 2.00, unlike the training graphs</h2>"
         in page

@@ -87,7 +87,7 @@ class MeasureCluster:
 def transport_barycenter(
     points: Any, ground: ArrayLike, method: str = "median", weights: ArrayLike | None = None
 ) -> Float64:
-    """Return a measure with a small weighted sum of transport distances to the given ones.
+    """Return a barycenter: a measure with a small weighted sum of transport distances to the given ones.
 
     Distances are those of :func:`relaxwl.transport_distance`, where missing mass is added at the blank ⊥, the last
     ground point. So the mass of the barycenter is free. Only points with mass in some measure have mass in the
@@ -99,7 +99,7 @@ def transport_barycenter(
         Measures, one per row: nonnegative masses at the k ground points other than ⊥.
     ground : array (k + 1, k + 1)
         Costs between the points, ⊥ last: a pseudo-metric.
-    method : {"median", "lp", "entropic", "medoid", "mean"}
+    method : {"median", "lp", "entropic", "medoid", "mean"}, default="median"
         ``"median"`` needs and returns integral masses, so that the barycenter of trees is a tree; it is found by local
         search and is usually optimal. ``"lp"`` is optimal, by linear programming, and slow. ``"entropic"`` regularizes
         the transport (strength 0.05 in units of the ground cost), as is common in the literature. ``"medoid"`` is the

@@ -92,12 +92,12 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, "sqrt", "log2", float or callable
+    n_clusters : int, "sqrt", "log2", float or callable, default="sqrt"
         Number of clusters, or a rule that computes it from the number of rows; a float f means f·√rows.
-    center : {"median", "lp", "entropic", "medoid", "mean"}
+    center : {"median", "lp", "entropic", "medoid", "mean"}, default="median"
         Method for centers; see :func:`relaxwl.transport_barycenter`. In large clusters, or if ``max_iter`` is None, a
         center is computed from 48 members and accepted if it reduces the sum of distances of all members.
-    init : {"k-means++", "random"}
+    init : {"k-means++", "random"}, default="k-means++"
         Choice of the initial centers among the rows: by their distance to earlier ones, which gives the lowest sums of
         distances, or uniformly, so that there are more centers where there are more rows.
     max_iter : int, optional
@@ -107,9 +107,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         canonical order, with one update; then every row is assigned once.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
-        Draws the seeds.
-    verbose : int
+    random_state : int, Generator or None, default=None
+        Seeds the initialization.
+    verbose : int, default=0
         1 logs every round.
 
     Attributes
@@ -123,7 +123,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     inertia_ : float
         Weighted sum of distances.
     n_iter_ : int
-        Rounds done on all rows.
+        Number of rounds on all rows.
 
     See Also
     --------
@@ -131,7 +131,7 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    Leaves hang below one label; six rows have 1, 2, 3, 10, 11 and 12 of them.
+    Six trees have the same root label and 1, 2, 3, 10, 11 and 12 leaves.
 
     >>> counts = np.array([1, 2, 3, 10, 11, 12], np.int32)
     >>> rows = TreeRows(np.zeros(6, np.int32), np.arange(7), np.zeros(6, np.int32), counts, 1)
@@ -165,17 +165,17 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
         X : TreeRows
             Distinct trees of one depth.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         ground : float array (n_points + 1, n_points + 1), or GroundCost
             Distances between the points, ⊥ last: a pseudo-metric. A
-            :class:`relaxwl.distances.transport.GroundCost` also has the costs between root codes.
+            :class:`~relaxwl.distances.transport.GroundCost` also has the costs between root codes.
         root_cost : float array (n_roots, n_roots), optional
             Costs between root codes; 1 between different ones by default.
         sample_weight : float array (n_rows,), optional
             Weights of the rows in centers and objective; all 1 by default.
-        check : bool
+        check : bool, default=True
             Whether to check that ``ground`` and ``root_cost`` are pseudo-metrics (cubic in the number of points).
-            Without the check a :class:`GroundCost` and its rows are not validated.
+            Without the check a :class:`~relaxwl.distances.transport.GroundCost` and its rows are not validated.
 
         Returns
         -------

@@ -100,7 +100,7 @@ class SamplingPartitioner(Partitioner, Protocol):
 
 
 class IdentityPartitioner(BaseEstimator):
-    """Partition with one cluster for each distinct tree, which makes the Weisfeiler-Lehman kernel.
+    """Partition with one cluster per distinct tree, as in the Weisfeiler-Lehman kernel.
 
     See Also
     --------
@@ -170,7 +170,7 @@ class KMeansPartitioner(BaseEstimator):
 
     See Also
     --------
-    WassersteinKMeans : The clustering itself.
+    relaxwl.WassersteinKMeans : The clustering itself.
 
     Examples
     --------

@@ -59,10 +59,13 @@ def in_options(text: str) -> str:
 
     >>> in_options("edge_labels=True, but the graphs have no edge labels; use edge_labels=False or a smaller max_depth")
     '--edge-labels, but the graphs have no edge labels; use no --edge-labels or a smaller --depth'
+    >>> in_options("errors='skip' leaves such rows out")
+    '--errors skip leaves such rows out'
     """
     text = re.sub(r"\b(edge_labels|directed)=True\b", lambda found: OPTIONS[found[1]], text)
     text = re.sub(r"\buse edge_labels=False\b", "use no --edge-labels", text)
     text = re.sub(r"_attributes=\[\]", "_attributes=''", text)
+    text = re.sub(r"\berrors='(\w+)'", r"--errors \1", text)
     # An underscore marks a parameter; plain words such as "normalize" may be English, unless a value follows.
     names = "|".join(name if "_" in name else f"{name}(?==)" for name in OPTIONS)
     return re.sub(rf"(?<![\w.-])({names})(?!\w)(=?)", lambda found: OPTIONS[found[1]] + " " * len(found[2]), text)

@@ -225,7 +225,7 @@ def open_source(
         The options of the command: those of reading that do not apply are refused.
     console : Console
         Takes notes.
-    several : bool
+    several : bool, default=False
         Whether the command takes several targets.
     remembered : dict, optional
         The ``columns_`` of a model: what holds where no option says otherwise.

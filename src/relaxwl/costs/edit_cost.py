@@ -346,7 +346,9 @@ class EditCost:
             The label of each row but the last.
         matrix : array-like of shape (k + 1, k + 1)
             ``matrix[i, j]`` is the cost of relabeling, the last row and column that of inserting and deleting.
-        edge_relabel, edge_blank : float
+        edge_relabel : float, default=1.0
+            As in :class:`EditCost`.
+        edge_blank : float, default=0.0
             As in :class:`EditCost`.
 
         Returns
@@ -378,7 +380,9 @@ class EditCost:
         ----------
         function : callable
             Function of two labels that returns a number.
-        edge_relabel, edge_blank : float
+        edge_relabel : float, default=1.0
+            As in :class:`EditCost`.
+        edge_blank : float, default=0.0
             As in :class:`EditCost`.
 
         Returns
@@ -697,7 +701,7 @@ class EditCost:
         ----------
         attributes : array-like (n, d) or Sketch
             The attribute vectors.
-        random_state : int, Generator or None
+        random_state : int, Generator or None, default=None
             Seed of k-means.
 
         Returns
@@ -734,7 +738,7 @@ class EditCost:
         ----------
         attributes : array-like (n, d) or Sketch
             The attribute vectors.
-        random_state : int, Generator or None
+        random_state : int, Generator or None, default=None
             Seed of k-means.
 
         Returns

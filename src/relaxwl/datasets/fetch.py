@@ -59,10 +59,10 @@ def fetch_tu(
     name : str
         Name of the data set, such as ``"MUTAG"``.
     cache_dir : path, optional
-        Folder of the downloaded files; by default :func:`cache_directory`.
+        Folder of the downloaded files; by default ``cache_directory()``.
     base_url : str, optional
         Address of the folder with the file NAME.zip, for a mirror of the collection.
-    time_limit : float or None
+    time_limit : float or None, default=1200.0
         Limit in seconds for the download, including retries; None for no limit.
 
     Returns

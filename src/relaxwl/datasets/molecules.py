@@ -122,12 +122,12 @@ def load_molecules(
     path : path
         A table with a header line; or lines of a SMILES and a name (``.smi``); or molecules with properties (``.sdf``),
         which are the columns.
-    smiles : str
+    smiles : str, default="smiles"
         Name of the column with the SMILES, case-insensitive.
     target : str or list of str, optional
         Name of the column with the measured values; a list for several targets with missing values, or "all" for all
         columns of numbers or classes except names. By default ``y`` is None.
-    errors : {"raise", "skip", "nan"}
+    errors : {"raise", "skip", "nan"}, default="raise"
         Treatment of rows whose SMILES or target cannot be read: raise an error with the line; skip the row; or keep the
         row, with a graph without nodes or a target NaN.
     max_atoms : int or None, default=1000
@@ -135,8 +135,9 @@ def load_molecules(
     name : str, optional
         Column of the ``names`` of the graphs; by default the first column named ``name`` or ``id``, also with a prefix
         (``mol_id``), else the SMILES.
-    standardize : bool
-        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`.
+    standardize : bool, default=False
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`.
     n_jobs : int, optional
         Number of processes that read many molecules, as in joblib; the result does not depend on it.
     **options
@@ -190,10 +191,21 @@ def read_molecules(
     path : path or stream of text
         A file, as in :func:`load_molecules`. A stream, such as standard input, holds a table with a header, or lines of
         a SMILES and a name.
-    smiles : str or sequence of str
+    smiles : str or sequence of str, default="smiles"
         Name of the column with the SMILES; of several names the first one in the table is used.
-    target, errors, max_atoms, name, standardize, n_jobs
-        As in :func:`load_molecules`.
+    target : str or list of str, optional
+        Name of the column with the measured values, as in :func:`load_molecules`.
+    errors : {"raise", "skip", "nan"}, default="raise"
+        Treatment of rows that cannot be read, as in :func:`load_molecules`.
+    max_atoms : int or None, default=1000
+        Larger molecules are treated as unreadable; None reads all.
+    name : str, optional
+        Column of the names, as in :func:`load_molecules`.
+    standardize : bool, default=False
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`.
+    n_jobs : int, optional
+        Number of processes that read many molecules.
     style : AtomStyle, optional
         Options for converting molecules to graphs immediately, which saves memory.
 
@@ -369,6 +381,8 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     with rdBase.BlockLogs():
         supplier = chem.SDMolSupplier(str(path))
         unchecked = chem.SDMolSupplier(str(path), sanitize=False, removeHs=False)
+        if not len(supplier):
+            raise MoleculeTableError(f"{path} contains no records of an SDF file; are its lines separate?")
         for index in range(len(supplier)):
             n_atoms, n_bonds = sizes[index] if index < len(sizes) else (0, 0)
             problem = "" if max_atoms is None else too_large(n_atoms, n_bonds - n_atoms, max_atoms, hydrogens=True)

@@ -185,25 +185,26 @@ def from_smiles(
     ----------
     strings : iterable of str
         One SMILES string per molecule. Several fragments (``"[Na+].[Cl-]"``) and single atoms are allowed.
-    atom_labels : {"element", "rich"}, sequence of str, or callable
+    atom_labels : {"element", "rich"}, sequence of str, or callable, default="element"
         Content of the label of a node: the element; with "rich" also charge, hydrogens, and whether it is aromatic and
         in a ring; a choice of "element", "charge", "hydrogens", "aromatic", "ring", "chirality" and "isotope"; or a
         function of the RDKit atom.
-    bond_labels : bool
+    bond_labels : bool, default=True
         Whether the type of a bond (single, double, triple, aromatic, …) becomes the label of its edge.
-    hydrogens : bool
+    hydrogens : bool, default=False
         Whether hydrogens are nodes.
-    stereo : bool
+    stereo : bool, default=False
         Whether labels of atoms include chirality and labels of bonds the E/Z configuration.
-    isotopes : bool
+    isotopes : bool, default=False
         Whether labels of atoms include isotopes.
-    standardize : bool
-        Whether to replace each molecule by its largest fragment, neutralized; see :func:`standardized`. The collection
-        keeps the SMILES of the fragments, and the given strings as names.
-    errors : {"raise", "skip", "nan"}
+    standardize : bool, default=False
+        Whether to replace each molecule by its largest fragment, neutralized; see
+        :func:`~relaxwl.molecules.standardized`. The collection keeps the SMILES of the fragments, and the given strings
+        as names.
+    errors : {"raise", "skip", "nan"}, default="raise"
         Treatment of strings that RDKit cannot read: raise an error with the position; skip them; or insert a graph
         without nodes, so that rows stay aligned. The last two give a warning with their number.
-    return_index : bool
+    return_index : bool, default=False
         Whether to also return the positions of the molecules that were read, so that ``y[index]`` matches the result of
         "skip".
     max_atoms : int or None, default=1000
@@ -253,9 +254,9 @@ def from_rdkit(
     ----------
     molecules : iterable of rdkit.Chem.Mol
         The molecules; None is a molecule that RDKit could not read.
-    errors : {"raise", "skip", "nan"}
+    errors : {"raise", "skip", "nan"}, default="raise"
         Treatment of None, as in :func:`from_smiles`.
-    return_index : bool
+    return_index : bool, default=False
         Whether to also return the positions of the molecules.
     n_jobs : int, optional
         Number of processes for many molecules, as in joblib; the result does not depend on it.
@@ -413,6 +414,8 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         return None, "the text is empty"
     if "\0" in text:
         return None, "the string contains a null character"
+    if len(text.strip().splitlines()) > 1:  # RDKit would read the first line
+        return None, "the string has several lines; pass a list with one SMILES each"
     if max_atoms is not None and len(text) > max_atoms:
         n_atoms = sum(1 for _ in ATOM.finditer(text))
         if len(text) > TEXT_PER_ATOM * max_atoms:

@@ -57,8 +57,8 @@ def make_egonets(
     """Make ego networks from four random network models, indistinguishable by their counts.
 
     An ego network is the subgraph induced by the *neighbors* of a node, the ego; the ego itself is left out. The task
-    is to find the model of the network that a graph was taken from. Each graph comes from a network of its own, so no
-    two graphs share nodes. Graphs are unlabeled, and no node is isolated.
+    is to predict the model of the network that contains the graph. Each graph comes from a separate network, so no two
+    graphs share nodes. Graphs are unlabeled, and no node is isolated.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def make_egonets(
         level, with at least as many edges as nodes.
     twins : bool, default=False
         Whether every graph has twins in the other classes, with exactly its numbers of nodes and edges (the last
-        ones may lack some if ``n_graphs`` is no multiple of four). By default the counts of all classes have the
-        same distribution, but the graphs of a class have counts of their own.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+        graphs may have fewer if ``n_graphs`` is not a multiple of four). By default the counts of all classes have the
+        same distribution, but are drawn independently for each graph.
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns
@@ -101,16 +101,16 @@ def make_egonets(
 
     Notes
     -----
-    *Matched counts.* How many nodes and edges a graph gets is drawn first, then the classes are dealt out at random,
-    and each network is cut to exactly its counts. The deal is repeated until the class means of nodes, edges and
-    average degree differ by no more than a random deal makes them differ on average (rerandomization; Morgan and Rubin,
-    2012), so that small sets are balanced as well. A model that uses only the counts is at chance level, one in four;
-    with fewer than about 100 graphs random deviations may reach ten points. With ``twins`` the classes have exactly
-    equal counts, which is useful for paired comparisons. It is not the default, because cross-validation then penalizes
-    the use of counts: the twins of a held-out graph in the training part are all of other classes, and a
-    nearest-neighbor classifier on the counts is always wrong.
+    *Matched counts.* The numbers of nodes and edges of each graph are drawn first, then classes are
+    assigned at random, and each network is reduced to exactly its counts. The assignment is repeated until the class
+    means of nodes, edges and average degree differ by no more than those of random assignments do on average
+    (rerandomization; Morgan and Rubin, 2012), so that small sets are balanced as well. The accuracy of a model that
+    uses only the counts is at chance level, 25 %; with fewer than about 100 graphs random deviations may reach ten
+    points. With ``twins`` the classes have exactly equal counts, which is useful for paired comparisons. It is not the
+    default, because cross-validation then penalizes the use of counts: the twins of a held-out graph in the training
+    part all belong to other classes, so that a nearest-neighbor classifier on the counts is always wrong.
 
-    *The models.* They differ in where triangles come from:
+    *The models.* They differ in the origin of triangles:
 
     0. ``triads``: growth with preferential attachment and triad formation (Holme and Kim, 2002). A new node links to
        a well-connected one and then, mostly, to neighbors of that one. The ego is a hub.
@@ -121,14 +121,14 @@ def make_egonets(
        graphs are a case of it). People live on a torus, and nearer people meet earlier.
     3. ``activity``: given expected degrees (Chung and Lu, 2002). Only activity matters; triangles occur by chance.
 
-    In all of them everyone has an activity with a Pareto tail, so that all mix low and high degrees: in model 0 the
-    number of links of a newcomer is proportional to it, in the others two people meet at a rate proportional to the
-    product of theirs. Tail, memberships, the decay with distance and the share of triad steps are drawn anew for each
-    network: a class is a family of networks, not one.
+    In all models the activity of a person has a Pareto tail, so that low and high degrees are mixed: in model 0 the
+    number of links of a new node is proportional to its activity, in the others two people meet at a rate proportional
+    to the product of their activities. Tail, memberships, the decay with distance and the share of triad steps are
+    drawn anew for each network, so that a class is a family of networks.
 
     *Reaching the counts.* Edges have times: the time of meeting in models 1 to 3, random in model 0, where it means
     that edges are thinned uniformly. Each node keeps its first edge, then the earliest ones are kept until the
-    number is reached. The same rule serves all classes.
+    number is reached. The rule is the same for all classes.
 
     References
     ----------
@@ -222,7 +222,7 @@ def make_perturbed(
     n_labels : int, optional
         Number of node labels ``0, 1, ...``; without it the graphs are unlabeled. Each label has the same number of
         nodes in every graph (up to one), so counts of labels contain no information. Noise does not change labels.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns
@@ -282,8 +282,8 @@ def make_block_graphs(
 ) -> tuple[GraphCollection, Int64]:
     """Make graphs of blocks of nodes in which the large-scale structure determines the class.
 
-    A random tree joins the blocks; one further edge between blocks is added in one of two ways that give the same
-    degrees of blocks, and the way is the class. Two nodes are joined with probability ``p`` if they are in the same
+    A random tree joins the blocks; one further edge between blocks is added in one of two ways, which determine the
+    class and give the blocks the same degrees. Two nodes are joined with probability ``p`` if they are in the same
     block or in joined blocks, and random noise edges are added. So the class is determined neither by degrees nor by
     small neighborhoods, but by the connections between blocks.
 
@@ -299,7 +299,7 @@ def make_block_graphs(
         Probability of an edge within a block and between joined blocks.
     n_noise_edges : int, default=0
         Number of edges added between random nodes that are not joined.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
+    random_state : int, numpy Generator, RandomState, SeedSequence or None, default=None
         Seed; an integer gives reproducible graphs.
 
     Returns

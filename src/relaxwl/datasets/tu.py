@@ -89,9 +89,9 @@ def load_tu(
     path : path
         A folder with NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt and, where there are any, the files
         of labels and attributes; or a folder or a zip file with such a folder inside.
-    ignore : collection of str
+    ignore : collection of str, default=()
         Optional files to ignore, such as ``{"edge_attributes"}``.
-    directed : bool
+    directed : bool, default=False
         Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
 
     Returns
@@ -144,9 +144,9 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), direc
     ----------
     path : path
         A folder or a zip file, as in :func:`load_tu`.
-    ignore : collection of str
+    ignore : collection of str, default=()
         Optional files to ignore, such as ``{"edge_attributes"}``.
-    directed : bool
+    directed : bool, default=False
         Whether a line ``i, j`` is an arc from ``i`` to ``j``; else it is an edge between the two.
 
     Returns
@@ -491,7 +491,7 @@ Targets = Sequence[Any] | NDArray[Any]
 
 
 def write_tu(path: str | os.PathLike[str], graphs: GraphCollection, y: Targets | None = None) -> None:
-    r"""Write graphs in TU layout; :func:`load_tu` reads them.
+    r"""Write graphs in TU layout; :func:`~relaxwl.datasets.load_tu` reads them.
 
     Parameters
     ----------

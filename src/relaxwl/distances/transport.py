@@ -42,7 +42,7 @@ class GroundCost:
     edges : float64 array (n_edges + 1, n_edges + 1), optional
         Costs between edge codes, with the blank last; by default edges are ignored and a point is a child.
     parts : int32 array (2, n_points + 1), optional
-        Edge code and child of each point, ⊥ last; see :func:`point_parts`, which makes the default.
+        Edge code and child of each point, ⊥ last; see ``point_parts``, which makes the default.
 
     See Also
     --------

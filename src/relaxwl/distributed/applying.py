@@ -82,7 +82,7 @@ def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> A
         for instance to :meth:`ShardedCollection.sample`. It is sent to the workers once.
     shards : ShardedCollection
         Shards in a folder that all workers can read.
-    method : str
+    method : str, default="predict"
         Method of the model to call, such as ``"predict_proba"``.
 
     Returns

@@ -147,7 +147,7 @@ class ShardWriter:
         Created if it does not exist. The folder of an interrupted writer is continued: ``n_written`` is the number of
         graphs in it, which the caller skips. If two writers use a folder at the same time, the first one stops with an
         error.
-    graphs_per_shard : int
+    graphs_per_shard : int, default=10_000
         Number of graphs of each shard but the last. A worker holds a few shards at a time; 100,000 to
         1,000,000 nodes per shard are a good size.
 
@@ -405,7 +405,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         ----------
         n_graphs : int
             Number of graphs, or all if there are fewer.
-        random_state : int or Generator
+        random_state : int or Generator, default=0
             Seeds the draw.
 
         Returns
@@ -450,7 +450,7 @@ class ShardedCollection(Sequence[GraphCollection]):
         ----------
         blocks : KernelBlocks
             The views to fit.
-        verbose : int
+        verbose : int, default=0
             1 logs progress.
 
         Returns

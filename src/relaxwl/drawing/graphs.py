@@ -147,7 +147,7 @@ def graph_svg(
         The edges; loops and repeated ones are not drawn.
     labels : sequence of str, optional
         A label for each node.
-    highlight : iterable of int, or mapping of int to float
+    highlight : iterable of int, or mapping of int to float, default=()
         Nodes to highlight; a mapping says how strongly, from 0 to 1, or in another color from -1 to 0.
     max_nodes : int, default=300
         Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
@@ -211,8 +211,10 @@ def molecule_svg(
         The molecule.
     effects : array-like (n_atoms,)
         A number for each atom.
-    width, height : int
-        Size of the picture in pixels.
+    width : int, default=400
+        Width of the picture in pixels.
+    height : int, default=300
+        Height of the picture in pixels.
     strongest : float, optional
         The effect with the strongest color, so that several pictures have one scale; by default the largest.
 

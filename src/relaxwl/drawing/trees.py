@@ -112,7 +112,7 @@ def tree_svg(tree: PlainTree, *, title: str = "Tree", embed_style: bool = True) 
     ----------
     tree : PlainTree
         The tree.
-    title : str
+    title : str, default="Tree"
         Text for screen readers.
     embed_style : bool, default=True
         Whether the picture carries its style sheet; a page with many pictures holds ``STYLE`` once instead.
@@ -156,11 +156,11 @@ def mapping_svg(
         Mapped nodes, as indices into the two trees.
     states : pair of sequences of {"kept", "relabeled", "deleted", "inserted"}
         The change of each node of the two trees.
-    relabeled_edges : iterable of (int, int)
+    relabeled_edges : iterable of (int, int), default=()
         The pairs whose edges to their parents have different labels.
-    title : str
+    title : str, default="Mapping between two trees"
         Text for screen readers.
-    captions : (str, str)
+    captions : (str, str), default=("", "")
         A line below each tree.
     embed_style : bool, default=True
         As in :func:`tree_svg`.

@@ -223,7 +223,7 @@ def cross_validate(
     protocol : {"transductive", "inductive"}, optional
         Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold (the default with
         ``splits``).
-    task : {"classification", "regression"}
+    task : {"classification", "regression"}, default="classification"
         Kind of ``y``. Regression needs predictors instead of kernels.
     splits : path, list or str, optional
         Folds to use instead of a cross-validation: a JSON file in the format of Errica et al. (or its content), whose
@@ -232,27 +232,31 @@ def cross_validate(
     groups : sequence, optional
         For ``"scaffold:5"``: the group of each graph, such as the scaffold of its molecule; groups are never split.
         Copies of a molecule (graphs from SMILES) are always in the same fold.
-    n_folds, n_repeats, inner_folds : int
-        Number of outer folds, of repetitions with new folds and reseeded kernels (by default 5, and 1 with ``splits``),
-        and of inner folds for model selection.
-    C : sequence of float
-        Candidate penalties of the support vector machine; the kernel is scaled to mean diagonal 1.
+    n_folds : int, default=10
+        Number of outer folds.
+    n_repeats : int, optional
+        Number of repetitions, each with new folds and reseeded kernels; by default 5, and 1 with ``splits``.
+    inner_folds : int, default=3
+        Number of inner folds for model selection.
+    C : sequence of float, optional
+        Candidate penalties of the support vector machine, by default ten powers of 2 from 2⁻¹² to 2¹². The kernel is
+        scaled to mean diagonal 1.
     depths : sequence of int, optional
         Depths (``max_depth``) to choose from; by default those of the registry or of the estimator.
-    solver : {"path", "libsvm"}
+    solver : {"path", "libsvm"}, default="path"
         Solver of the SVMs in model selection: a compiled solver for a path of C values, or LIBSVM, which gives the same
         table with scikit-learn. Test folds are always predicted with LIBSVM.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int
+    random_state : int, default=0
         Seed of folds and kernels. Folds are the same for all kernels.
     time_limit : float, optional
         Limit in seconds for one repetition of a kernel; a kernel that takes longer is recorded as out of time.
     store : ResultStore or path, optional
-        Storage of the records. Records of the same data, settings and kernels are not computed again.
-    dataset : str
+        File for the records. Records of the same data, settings and kernels are not computed again.
+    dataset : str, default="data"
         Name of the data set in records and tables.
-    verbose : int
+    verbose : int, default=0
         1 shows progress: a bar in terminals and notebooks, a line every few seconds elsewhere.
 
     Returns

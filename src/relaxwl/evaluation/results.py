@@ -77,7 +77,7 @@ class Results(Sequence[Record]):
 
         Parameters
         ----------
-        form : {"text", "markdown", "csv", "latex"}
+        form : {"text", "markdown", "csv", "latex"}, default="text"
             The format.
 
         Returns
@@ -179,7 +179,7 @@ class Results(Sequence[Record]):
 
     @property
     def metric(self) -> str:
-        """Default score of tables: the accuracy, or in regression the root of the mean squared error."""
+        """Default score of tables: the accuracy, or in regression the root mean squared error."""
         return "rmse" if any(record.accuracy is None for record in self.folds) else "accuracy"
 
     def title(self, kernel: str) -> str:

@@ -97,7 +97,7 @@ def identity(entry: Entry, *, require_name: bool = False) -> str:
     ----------
     entry : Entry
         The estimator.
-    require_name : bool
+    require_name : bool, default=False
         Whether to refuse an estimator with code and without a name of its own, by which records are recognized.
     """
     code: list[str] = []
@@ -237,7 +237,7 @@ class Selection:
         Penalties, ascending.
     n_jobs : int, optional
         Number of threads.
-    solver : {"path", "libsvm"}
+    solver : {"path", "libsvm"}, default="path"
         Solver of the SVMs that choose parameters; the final fit of a fold is always LIBSVM.
     """
 

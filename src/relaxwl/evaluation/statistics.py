@@ -35,9 +35,9 @@ def describe_dataset(
         The graphs.
     y : sequence
         Their classes.
-    fingerprint : str
+    fingerprint : str, default=""
         What identifies graphs and classes, if that is known.
-    tree_depth : int
+    tree_depth : int, default=4
         Depth up to which distinct unfolding trees are counted.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.

@@ -161,7 +161,7 @@ def results_table(
         Published numbers in percent, ``reference[kernel][dataset] = (mean, std)``, shown in additional columns.
     metric : str, optional
         The score, by default the accuracy, or ``"rmse"`` for regression; see :meth:`Results.cell`.
-    mean : bool
+    mean : bool, default=False
         Transpose the table and add the mean over the data sets, as for several targets.
 
     Returns

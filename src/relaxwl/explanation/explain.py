@@ -113,11 +113,11 @@ def explain(
         5-fold cross-validation and its accuracy estimated by nested cross-validation; for numbers, a ridge regression.
     task : {"classification", "regression"}, optional
         Kind of ``y``; by default regression if most values occur once, or if there are many values with fractions.
-    n_permutations : int
+    n_permutations : int, default=999
         Number of permutations of the test; p-values are at least 1 / (n_permutations + 1).
-    significance : float
+    significance : float, default=0.05
         Clusters with at most this p-value are significant.
-    random_state : int
+    random_state : int, default=0
         Seeds permutations and folds.
 
     Returns

@@ -213,7 +213,7 @@ class PairExplanation:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Clusters associated with the classes or numbers of graphs; returned by :func:`explain`.
+    """Clusters associated with the classes or numbers of graphs; returned by :func:`~relaxwl.explanation.explain`.
 
     Parameters
     ----------
@@ -334,8 +334,10 @@ class Explanation:
         ----------
         cluster : ClusterEvidence
             One of ``clusters``.
-        n_nearest, n_farthest : int
-            Maximum number of members of each kind.
+        n_nearest : int, default=3
+            Maximum number of nearest members.
+        n_farthest : int, default=2
+            Maximum number of farthest members.
 
         Returns
         -------
@@ -462,7 +464,7 @@ class Explanation:
 
         Parameters
         ----------
-        n_clusters : int
+        n_clusters : int, default=10
             Maximum number of clusters.
 
         Returns
@@ -489,7 +491,7 @@ class Explanation:
 
         Parameters
         ----------
-        confidence : float
+        confidence : float, default=0.95
             Level of the confidence intervals.
 
         Returns

@@ -33,7 +33,7 @@ def clean_adjacency(
         Number of nodes.
     original : int64 array (m,) or (0,)
         Written unless empty: the earliest listed edge that joins the same two nodes.
-    directed : bool
+    directed : bool, default=False
         Whether an edge counts in one direction only.
 
     Returns
@@ -127,11 +127,11 @@ class CollectionBuilder:
 
     Parameters
     ----------
-    directed : bool
+    directed : bool, default=False
         Whether pairs of nodes are arcs from the first to the second.
     missing : label, optional
         Stands for labels that are None; without it they are refused. With it, attributes may be NaN.
-    gaps : bool
+    gaps : bool, default=False
         Whether attributes may be NaN in any case.
     """
 

@@ -62,7 +62,7 @@ class GraphCollection(Sequence["Graph"]):
     indptr, indices : int arrays, shapes (n_nodes + 1,) and (n_adjacent,)
         CSR adjacency over global node numbers: ascending neighbors, no self-loops, no repetitions. Symmetric if the
         graphs are undirected; otherwise the neighbors of a node are the heads of its outgoing arcs.
-    directed : bool
+    directed : bool, default=False
         Whether the graphs are directed.
     node_codes : int array, shape (n_nodes,), optional
         Codes into ``node_vocabulary``; absent for unlabeled graphs, whose nodes all have code 0.
@@ -72,7 +72,7 @@ class GraphCollection(Sequence["Graph"]):
         The same for edges, one code for each adjacency entry (both directions of an undirected edge carry its code).
     node_attributes, edge_attributes : float arrays, optional
         Shapes (n_nodes, d) and (n_adjacent, d).
-    given : iterable of str
+    given : iterable of str, default=()
         Labels and attributes that were read from user objects (``node_labels``, ``edge_attributes`` and so on), so that
         a kernel can warn about those it ignores. Not used in comparisons.
     names : sequence of str, optional
@@ -437,10 +437,10 @@ class GraphCollection(Sequence["Graph"]):
 
         Parameters
         ----------
-        directions : {"both", "out", "in"}
+        directions : {"both", "out", "in"}, default="both"
             For directed graphs: ``"out"`` follows outgoing arcs, ``"in"`` incoming arcs. With ``"both"`` every arc is
             an edge at both of its ends, with label ``→`` or ``←``.
-        edge_labels : bool
+        edge_labels : bool, default=False
             Whether edge labels contain the labels of the arcs.
 
         Returns
@@ -476,7 +476,7 @@ class GraphCollection(Sequence["Graph"]):
 
         Parameters
         ----------
-        directions : {"both", "out", "in"}
+        directions : {"both", "out", "in"}, default="both"
             As in :meth:`seen`.
 
         Returns
@@ -501,7 +501,7 @@ class GraphCollection(Sequence["Graph"]):
         graphs : iterable of (n_nodes, edges) or (n_nodes, edges, labels)
             ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice; self-loops
             and repetitions are dropped, with a warning. Either all graphs have labels or none.
-        directed : bool
+        directed : bool, default=False
             Whether pairs are arcs from the first node to the second.
 
         Returns
@@ -536,10 +536,10 @@ class GraphCollection(Sequence["Graph"]):
         ----------
         matrices : iterable of square arrays or SciPy sparse matrices
             Nonzero entries are edges. Weights other than 1 are stored as an edge attribute, which a kernel uses with
-            ``EditCost.from_attributes(edge_metric=…)``.
+            :meth:`relaxwl.EditCost.from_attributes`.
         node_labels : iterable of sequences, optional
             Labels of the nodes of each graph.
-        symmetrize : bool
+        symmetrize : bool, default=False
             Drop directions and weights.
         directed : bool, optional
             Whether an entry ``[i, j]`` is an arc from ``i`` to ``j``. By default the collection is directed if a matrix
@@ -589,7 +589,7 @@ class GraphCollection(Sequence["Graph"]):
             Names of the numeric node attributes (numbers or vectors), joined in this order.
         edge_attributes : str or list of str, optional
             The same for edges.
-        symmetrize : bool
+        symmetrize : bool, default=False
             Ignore the directions of directed graphs; by default the collection is directed.
         missing : label, optional
             Label of nodes and edges without a label; attributes may then be missing too.

@@ -64,7 +64,7 @@ def as_collection(
         tuples.
     node_attributes, edge_attributes : str or list of str, optional
         Names of numeric attributes (numbers or vectors, joined in this order). An empty list reads none.
-    symmetrize : bool
+    symmetrize : bool, default=False
         Ignore the directions of directed graphs (and the weights of adjacency matrices).
     directed : bool, optional
         Whether edges are arcs, if the graphs do not determine it, or to enforce it; see the notes.
@@ -92,7 +92,7 @@ def as_collection(
 
     Notes
     -----
-    Kinds of items of the list:
+    Types of items:
 
     ========================================  ======================================================================
     item                                      reading
@@ -103,7 +103,8 @@ def as_collection(
     object with ``edge_index`` (PyG)          ``x``, ``edge_attr``, ``edge_weight`` are attributes; ``node_label="x"``
                                               makes every distinct row of ``x`` a label; ``adj_t`` is read too, and
                                               batches are taken apart
-    dictionary with ``edge_index``            the same from rows of a hub: ``node_feat``, ``edge_attr``, ``num_nodes``
+    dictionary with ``edge_index``            the same for rows of a dataset hub, with ``node_feat``,
+                                              ``edge_attr`` and ``num_nodes``
     ``grakel.Graph``                          its edges and labels
     RDKit molecule, SMILES string             atoms labeled by element, bonds by type
     square array or sparse matrix             adjacency; weights other than 1 become an edge attribute

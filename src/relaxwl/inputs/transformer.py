@@ -78,7 +78,7 @@ class ToGraphs(TransformerMixin, GraphEstimator):
         X : as in :func:`relaxwl.as_collection`
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -96,9 +96,9 @@ class ToGraphs(TransformerMixin, GraphEstimator):
         X : as in :func:`relaxwl.as_collection`
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------

@@ -66,7 +66,7 @@ class GraphKernel(GraphEstimator):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -153,9 +153,11 @@ class GraphKernel(GraphEstimator):
 
         Parameters
         ----------
-        x, y : what ``prepare`` or ``fit_prepare`` returned
-            The graphs; ``y`` defaults to ``x``.
-        settings : sequence of dict
+        x : result of :meth:`prepare` or :meth:`fit_prepare`
+            The graphs.
+        y : result of :meth:`prepare` or :meth:`fit_prepare`, optional
+            Other graphs; by default those of ``x``.
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`; ``{}`` changes nothing.
 
         Returns
@@ -175,7 +177,7 @@ class GraphKernel(GraphEstimator):
         ----------
         x : graphs as :meth:`prepare` returns them
             The graphs.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
@@ -256,14 +258,14 @@ class CountKernel(TransformerMixin, GraphKernel):
     # ---------------------------------------------------------------------------------------- what users call
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the distinct trees, or their clusters.
+        """Fit the kernel to graphs.
 
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts, or ShardedCollection
             The graphs. Shards are processed on the current Dask client if there is one; the model is the same.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -286,7 +288,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         X : as in :meth:`fit`
             The graphs.
         y, **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -461,7 +463,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             Counts of the graphs, as :meth:`prepare` returns them.
         y : list of Counts, optional
             Counts of the graphs to compare with; by default ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
@@ -489,7 +491,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         ----------
         x : graphs as :meth:`prepare` returns them
             The graphs.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
@@ -540,7 +542,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         Parameters
         ----------
         input_features : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------

@@ -293,7 +293,7 @@ def fit_chain(
         Whether the next depth is refined from clusters (then there is one partition a chain), or from the trees.
     n_jobs : int, optional
         Number of threads of this process.
-    first : int
+    first : int, default=0
         Number of the first partition.
 
     Yields

@@ -139,37 +139,37 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     Parameters
     ----------
-    features : str, callable, or sequence of these
+    features : str, callable, or sequence of these, default="auto"
         ``"attributes"``, ``"structure"``, ``"labels"``, the names of single structural features (``"degree"``,
         ``"triangles"``, ``"core"``, ``"clustering"``, ``"neighbor_degree"``, ``"degree_share"``, ``"return_2"``,
         ``"return_3"``, ``"return_4"``), a function that takes a graph and returns a row for each node, or several of
         these. ``"auto"`` uses structure, attributes if there are any, and labels if there are 2 to 59 different ones.
-    max_depth : int
+    max_depth : int, default=3
         Number of times that vectors are averaged.
-    n_partitions : int
+    n_partitions : int, default=24
         Random partitions at each depth.
-    n_clusters : int, float, str, callable, or sequence of these
+    n_clusters : int, float, str, callable, or sequence of these, default=(0.5, 1.0, 2.0, 4.0)
         Clusters of a partition: a number, a float f for f·√nodes, ``"sqrt"``, ``"log2"`` or a function of the number of
         nodes (at most 65,536); partitions cycle through the values of a sequence. There are never more clusters than
         distinct vectors.
-    similarity : {"tanimoto", "intersection", "dot"}
+    similarity : {"tanimoto", "intersection", "dot"}, default="tanimoto"
         Similarity of two graphs' counts in :meth:`kernel_matrix`.
     edge_weights : int, optional
         Column of the edge attributes that contains the weights (>= 0) of neighbors in averages.
-    directions : {"both", "out", "in"}
+    directions : {"both", "out", "in"}, default="both"
         Neighbors that are averaged in directed graphs: heads and tails of the arcs of a node, heads only, or tails
         only. Structural features ignore directions.
     depth_weights : sequence of float, optional
         Weight of each depth, all 1 by default.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale so that every graph has similarity 1 with itself, in total or at each depth.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the centers.
-    verbose : int
+    verbose : int, default=0
         1 logs progress, and which columns were dropped.
-    sparse_output : bool
+    sparse_output : bool, default=True
         Whether :meth:`transform` returns a sparse array.
 
     Attributes
@@ -183,7 +183,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
     means_, scales_ : float arrays
         The mean that is subtracted from each column, and the factor of the result; 0 for dropped columns.
     centers_ : list of float32 arrays
-        For each depth the centers of all partitions, in units; ``center_bounds_`` contains the start of each partition.
+        For each depth the centers of all partitions, as scaled vectors; ``center_bounds_`` contains the start of each
+        partition.
 
     See Also
     --------
@@ -270,7 +271,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     # ----------------------------------------------------------------------------------------------- fitting
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------
@@ -452,7 +453,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
     def assignments(self, X: Any) -> Iterator[tuple[NDArray[np.float32], Int32, Int32]]:
         """Yield, for each depth, the distinct vectors, the vector of each node, and the clusters of the vectors.
 
-        Clusters are (n_partitions, n_vectors), and vectors are in units, as ``centers_`` are.
+        Vectors are scaled as ``centers_`` are.
 
         Parameters
         ----------
@@ -461,10 +462,12 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
         Yields
         ------
-        vectors : float32 array
+        vectors : float32 array (n_vectors, n_features)
             Distinct vectors of nodes.
-        of_node, clusters : int32 arrays
-            The vector of each node, and the cluster of each vector in each partition.
+        of_node : int32 array (n_nodes,)
+            The vector of each node.
+        clusters : int32 array (n_partitions, n_vectors)
+            The cluster of each vector in each partition.
         """
         check_is_fitted(self)
         graphs = check_graphs(self, X)
@@ -502,7 +505,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return [[level[partition] for level in found] for partition in range(self.n_partitions)]
 
     def describe(self, depth: int, vector: NDArray[np.float32]) -> str:
-        """Return a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
+        """Describe a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
 
         The description contains the three values farthest from the mean and, from depth 1 on, the most common label
         with its share. Averages of logarithms are transformed back.
@@ -512,7 +515,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         depth : int
             Depth of the vector.
         vector : float32 array (n_features,)
-            The vector, in units, as ``centers_`` are.
+            The vector, scaled as ``centers_`` are.
 
         Returns
         -------

@@ -34,20 +34,30 @@ class Entry:
         Name on the command line.
     title : str
         Name in tables.
-    location : str
+    location : str, default=""
         Module and class, imported on first use; empty if there is a ``prototype``.
-    description : str
+    description : str, default=""
         One line.
-    fixed : dict
+    fixed : dict, optional
         Parameters that are the same in every variant.
-    grid : tuple of dict
+    grid : tuple of dict, default=({},)
         Settings that need a fit of their own.
     settings : tuple of dict, optional
         The settings to choose from among those that one fit covers; by default all of the kernel's ``variations``.
     prototype : estimator, optional
         A user-defined estimator, which is cloned.
-    regressor : str
+    regressor : str, default=""
         Module and class used for regression; empty for kernels, which do not predict.
+
+    See Also
+    --------
+    relaxwl.kernels.get_kernel : The entry of a name.
+    relaxwl.kernels.kernel_names : All names.
+
+    Examples
+    --------
+    >>> get_kernel("wl").make(max_depth=2)
+    WeisfeilerLehman(max_depth=2)
     """
 
     name: str
@@ -66,6 +76,7 @@ class Entry:
         Returns
         -------
         type
+            The class of the estimator.
         """
         if self.prototype is not None:
             return type(self.prototype)
@@ -77,7 +88,7 @@ class Entry:
 
         Parameters
         ----------
-        random_state : int, Generator or None
+        random_state : int, Generator or None, default=None
             The seed, where the estimator has one.
         n_jobs : int, optional
             Number of threads, unless the entry fixes it.
@@ -104,7 +115,9 @@ class Entry:
 
         Parameters
         ----------
-        random_state, n_jobs
+        random_state : int, Generator or None, default=None
+            As in :meth:`make`.
+        n_jobs : int, optional
             As in :meth:`make`.
 
         Returns
@@ -131,6 +144,7 @@ class Entry:
         Returns
         -------
         Entry
+            The entry for the task.
         """
         if task == "classification" or (self.prototype is not None and hasattr(self.prototype, "predict")):
             return self
@@ -152,6 +166,7 @@ class Entry:
         Returns
         -------
         Entry
+            The restricted entry.
 
         Raises
         ------

@@ -47,54 +47,54 @@ class RelaxedWeisfeilerLehman(CountKernel):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=4
         Depth of the largest trees.
-    n_partitions : int
+    n_partitions : int, default=3
         Number of independent partitions.
-    n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these
+    n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these, default="sqrt"
         Number of clusters at each depth, or a rule that computes it from the number of distinct trees; a float f means
         f·√trees. Partitions cycle through the values of a list.
-    approximate : bool
+    approximate : bool, default=True
         True is R-WL*: after a depth is clustered, trees are replaced by the centers of their clusters in deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
     partitioner : object, optional
         Another way to cluster trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
-    center : {"median", "lp", "entropic", "medoid", "mean"}
+    center : {"median", "lp", "entropic", "medoid", "mean"}, default="median"
         Method of k-means for centers; see :func:`relaxwl.transport_barycenter`.
     max_iter : int, optional
         Rounds of k-means over all trees, by default until improvement stalls; see :class:`relaxwl.WassersteinKMeans`.
         With 0 the centers are randomly drawn trees: many such partitions are as accurate as a few optimized ones, and
         much faster.
-    init : {"random", "k-means++"}
+    init : {"random", "k-means++"}, default="random"
         Initialization of k-means; see :class:`relaxwl.WassersteinKMeans`. Uniformly drawn seeds give more clusters
         where there are many trees, which usually separates graphs better than the lower sum of distances of k-means++.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting; by default all are 1.
-    edge_labels : bool
+    edge_labels : bool, default=False
         Whether edge labels are used.
-    directions : {"both", "out", "in"}
+    directions : {"both", "out", "in"}, default="both"
         Which arcs of directed graphs lead from a node to its children in the tree: outgoing, incoming, or both, where
         the two directions differ by the cost ``edge_relabel``. Ignored for undirected graphs.
-    base : {"subtree", "edge", "shortest-path"}
+    base : {"subtree", "edge", "shortest-path"}, default="subtree"
         Counted objects in the graphs relabeled by clusters.
-    similarity : {"dot", "intersection", "tanimoto"}
+    similarity : {"dot", "intersection", "tanimoto"}, default="dot"
         Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
         Tanimoto similarity is between 0 and 1, so ``normalize=True`` does not change it; with "depth" it is the
         weighted sum of the similarities of all depths. Features that do not occur in the fitted graphs add to Σ max.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" this holds at each
         depth, so that all depths have the same weight.
-    unseen : {"relabel", "error"}
+    unseen : {"relabel", "error"}, default="relabel"
         Treatment of labels that do not occur in the fitted graphs: use them as new labels, or raise an error.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the partitions.
-    verbose : int
+    verbose : int, default=0
         1 logs each depth, 2 also the rounds of k-means.
-    sparse_output : bool
+    sparse_output : bool, default=True
         Whether :meth:`transform` returns a sparse array; False suits ``set_output(transform="pandas")``.
 
     Attributes
@@ -182,7 +182,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         return super().uses() | {part for part, counts in used.items() if counts}
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------

@@ -29,30 +29,30 @@ class WeisfeilerLehman(CountKernel):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=4
         Number of refinement steps; features count the unfolding trees of all depths from 0 to ``max_depth``.
-    base : {"subtree", "edge", "shortest-path"}
+    base : {"subtree", "edge", "shortest-path"}, default="subtree"
         Counted objects in the refined graphs: labels, label pairs on edges, or label pairs at the ends of shortest
         paths together with the length.
-    similarity : {"dot", "intersection", "tanimoto"}
+    similarity : {"dot", "intersection", "tanimoto"}, default="dot"
         Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
         Tanimoto similarity is between 0 and 1, so ``normalize=True`` does not change it; with "depth" it is the
         weighted sum of the similarities of all depths. Features that do not occur in the fitted graphs add to Σ max.
-    edge_labels : bool
+    edge_labels : bool, default=False
         Whether edge labels are used in the refinement.
-    directions : {"both", "out", "in"}
+    directions : {"both", "out", "in"}, default="both"
         Which arcs of directed graphs lead from a node to its children in the tree: outgoing, incoming, or both
         (distinguished). Ignored for undirected graphs.
     depth_weights : sequence of float, optional
         A weight >= 0 for each depth; all 1 by default.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself; with "depth" this holds at each
         depth, so that all depths have the same weight.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
-    sparse_output : bool
+    sparse_output : bool, default=True
         Whether :meth:`transform` returns a sparse array; False suits ``set_output(transform="pandas")``.
 
     Attributes
@@ -95,7 +95,7 @@ class WeisfeilerLehman(CountKernel):
     takes_directed = True
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see :class:`relaxwl.kernels.levels.PartwiseKernel`.
+        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
 
         Parameters
         ----------

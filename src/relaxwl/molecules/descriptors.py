@@ -44,7 +44,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
 
     Parameters
     ----------
-    clip : float
+    clip : float, default=5.0
         Largest distance from the mean, in standard deviations.
     n_jobs : int, optional
         Number of processes for many molecules, as in joblib; the result does not depend on it.
@@ -82,7 +82,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         X : sequence of SMILES or of RDKit molecules
             The molecules.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -100,9 +100,9 @@ class Descriptors(TransformerMixin, GraphEstimator):
         X : sequence of SMILES or of RDKit molecules
             The molecules.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         Parameters
         ----------
         input_features : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         Parameters
         ----------
         table : float64 array (n_molecules, n_descriptors)
-            The values of :func:`descriptor_names`.
+            The values of ``descriptor_names()``.
         """
         check_number("clip", self.clip)
         names = descriptor_names()

@@ -28,14 +28,14 @@ class MorganFingerprints(CountKernel):
 
     Parameters
     ----------
-    radius : int
+    radius : int, default=2
         Radius of the environments in bonds.
-    atoms : {"elements", "roles"}
+    atoms : {"elements", "roles"}, default="elements"
         Atom properties: element, charge, hydrogens and bonds (ECFP), or roles (FCFP): donor or acceptor of hydrogen
         bonds, acid, base, halogen, aromatic.
     n_jobs : int, optional
         Number of threads of ``kernel_matrix``.
-    normalize : bool
+    normalize : bool, default=False
         Whether unary features have length 1.
 
     Attributes
@@ -88,9 +88,9 @@ class MorganFingerprints(CountKernel):
         X : sequence of SMILES or of RDKit molecules
             The molecules.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class MorganFingerprints(CountKernel):
         Parameters
         ----------
         input_features : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------

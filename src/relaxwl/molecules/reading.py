@@ -21,7 +21,7 @@ def as_molecules(X: Any, n_jobs: int | None = None) -> list[Any]:
     if isinstance(X, MoleculeCollection):
         return as_molecules(X.sources, n_jobs)
     if isinstance(X, GraphCollection):
-        raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection, which does not know its chemistry")
+        raise TypeError("expected SMILES or RDKit molecules, not a GraphCollection without molecules")
     columns = getattr(X, "columns", None)
     if columns is not None and hasattr(X, "iloc"):
         titles = [str(title).strip().lower() for title in columns]

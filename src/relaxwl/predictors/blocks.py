@@ -59,7 +59,7 @@ class KernelBlocks:
     ----------
     views : sequence of View
         The cheapest first.
-    left_out : sequence of str
+    left_out : sequence of str, default=()
         What is not among them, and why.
 
     Attributes
@@ -104,16 +104,16 @@ class KernelBlocks:
         return self._divided(totals)
 
     def fit_sampled(
-        self, objects: Objects, n_sampled: int, targets: Float64, seconds: float | None = None, verbose: int = 0
+        self, objects: Objects, n_sampled: int, targets: Float64 | None, seconds: float | None = None, verbose: int = 0
     ) -> None:
         """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made.
 
-        Columns of vectors are weighed by what they do to standardized targets (n_objects, n_targets).
+        Given standardized targets (n_objects, n_targets), columns of vectors are weighed by what they do to them.
         """
         rows = np.linspace(0, len(objects) - 1, min(n_sampled, len(objects))).astype(np.int64)
 
         def add(view: View, training: Any) -> None:
-            if isinstance(view, VectorView):
+            if targets is not None and isinstance(view, VectorView):
                 view.weigh_columns(rows, targets[rows])
             self.scales.append([_scale(matrix) for matrix in view.matrices(view.take(training, rows))])
 
@@ -318,19 +318,19 @@ class AveragedKernel(GraphKernel):
 
     Parameters
     ----------
-    combination : str
+    combination : str, default="all"
         One of "all", "all + structure" and "all + vectors" (with nodes as vectors, where they have no labels or have
         attributes), "vectors", "vectors, depth 0" (without their neighbors), "relaxed", "coarse", "broad" (few clusters
         and shortest paths), "exact", "attributes" (all, with the attributes of edges).
-    effort : {"quick", "balanced", "thorough"}
+    effort : {"quick", "balanced", "thorough"}, default="balanced"
         Number of partitions and depths, and whether shortest paths are used.
     time_limit : float, optional
         Seconds after which no further kernel is fitted; ``left_out_`` lists the kernels left out.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int or None
+    random_state : int or None, default=None
         Seeds the partitions.
-    verbose : int
+    verbose : int, default=0
         1 logs each kernel.
 
     Attributes
@@ -382,7 +382,7 @@ class AveragedKernel(GraphKernel):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -471,7 +471,7 @@ class AveragedKernel(GraphKernel):
             Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
         y : list, optional
             The graphs to compare with; by default those of ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Combinations, as :meth:`variations` returns them.
 
         Returns
@@ -488,7 +488,7 @@ class AveragedKernel(GraphKernel):
         ----------
         x : list
             Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Combinations, as :meth:`variations` returns them.
 
         Returns

@@ -31,32 +31,38 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     Parameters
     ----------
-    effort : {"quick", "balanced", "thorough"}
+    effort : {"quick", "balanced", "thorough"}, default="balanced"
         Number of kernels, partitions and depths. Linear models (beyond 5,000 graphs) use the kernels of "quick" also
         with "balanced".
     time_limit : float, optional
         Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
-    class_weight : dict, "balanced" or None
+    class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn; also used in model selection. With several targets, one value for
         all targets or a dict from target name to value.
     scoring : str, optional
         Score used for model selection, in reports and by ``score``: "accuracy" (default), "balanced_accuracy",
         "roc_auc", "average_precision", "mcc" or "log_loss".
-    calibration : {"cv", "split"}
+    calibration : {"cv", "split"}, default="cv"
         Calibration of :meth:`predict_set`: on out-of-fold decision values (CV+), or on a quarter of the objects that is
         held out from training.
-    skip_targets : bool
+    skip_targets : bool, default=False
         With several targets, predict targets that have a single class as constants instead of raising an error.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting in relaxed kernels. By default all costs are 1, and kernels of
         attributes use costs on the scale of the attributes.
-    node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
-        Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
+    node_label, edge_label, node_attributes, edge_attributes : str or list of str, optional
+        Names of the labels and attributes to read, as in :func:`relaxwl.as_collection`.
+    symmetrize : bool, default=False
+        Ignore the directions of directed graphs.
+    directed : bool, optional
+        Whether edges are arcs, if the graphs do not determine it; see :func:`relaxwl.as_collection`.
+    missing : label, optional
+        Label of nodes and edges without a label; by default partially labeled graphs raise an error.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int or None
+    random_state : int or None, default=None
         Seeds partitions and folds.
-    verbose : int
+    verbose : int, default=0
         1 logs what is fitted and tried.
 
     Attributes
@@ -202,9 +208,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         ----------
         X : as in ``fit``
             The objects.
-        coverage : float
+        coverage : float, default=0.9
             Probability between 0 and 1.
-        conditional : {None, "class"}
+        conditional : {None, "class"}, default=None
             "class" keeps the coverage within each class, which is important for rare classes.
         target : str or int, optional
             One of several targets.

@@ -69,6 +69,8 @@ class ColumnEffect:
 class NodeEffects:
     """The effect of each node of a graph, or atom of a molecule, on a prediction.
 
+    The method ``explain`` of predictors returns one for each object.
+
     Attributes
     ----------
     graph : Graph
@@ -87,6 +89,21 @@ class NodeEffects:
         over nodes, so **their effects do not add up**.
     molecule : rdkit.Chem.Mol or None
         The molecule.
+
+    See Also
+    --------
+    relaxwl.GraphClassifier.explain : Compute the effects for graphs.
+    relaxwl.reports.write_effects : Write them to an HTML page.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphRegressor
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, _ = make_egonets(20, level=1, random_state=0)
+    >>> model = GraphRegressor(effort="quick", random_state=0).fit(graphs, graphs.edge_counts)
+    >>> effects = model.explain(graphs[:1])[0]
+    >>> effects.effects.shape == (graphs[0].n_nodes,), effects.strongest(3).shape
+    (True, (3,))
     """
 
     graph: Graph = field(repr=False)
@@ -108,7 +125,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=5
             Maximum number of nodes.
 
         Returns
@@ -125,7 +142,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
 
         Returns
@@ -142,7 +159,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of descriptors.
 
         Returns
@@ -178,7 +195,7 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
 
         Returns
@@ -200,9 +217,9 @@ class NodeEffects:
 
         Parameters
         ----------
-        k : int
+        k : int, default=4
             Maximum number of clusters.
-        least : float
+        least : float, default=0.0
             Clusters with effects up to this size are left out.
 
         Returns

@@ -32,7 +32,7 @@ class GraphIndex(BaseEstimator):
         Kernel whose counts, with its depth weights, are compared; by default ``WeisfeilerLehman()``. It is cloned and
         fitted by :meth:`fit` only: features that do not occur in the fitted graphs count only in the size of graphs
         that are added or queried later.
-    metric : {"tanimoto", "cosine"}
+    metric : {"tanimoto", "cosine"}, default="tanimoto"
         Σ min / Σ max of the counts, or the cosine between them.
 
     Attributes
@@ -70,7 +70,7 @@ class GraphIndex(BaseEstimator):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -105,13 +105,13 @@ class GraphIndex(BaseEstimator):
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int = 5) -> tuple[Float64, Int64]:
-        """Return the nearest graphs of each graph, nearest first; ties are ordered by the time of addition.
+        """Return the nearest graphs of each query, nearest first; ties keep the order in which graphs were added.
 
         Parameters
         ----------
         X : Graph, GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs to find neighbors of; a single graph is a list of one.
-        n_neighbors : int
+        n_neighbors : int, default=5
             Number of neighbors of each graph, at most the number of graphs in the index.
 
         Returns

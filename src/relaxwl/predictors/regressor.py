@@ -26,7 +26,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
 
     Parameters
     ----------
-    effort : {"quick", "balanced", "thorough"}
+    effort : {"quick", "balanced", "thorough"}, default="balanced"
         Number of kernels, partitions and depths. Linear models (beyond 20,000 graphs) use the kernels of "quick" also
         with "balanced".
     time_limit : float, optional
@@ -34,19 +34,25 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     scoring : str, optional
         Score used for model selection and in reports: "rmse" (default), "mae", "r2" or "spearman"; ``score`` returns
         it, or R² by default.
-    calibration : {"cv", "split"}
+    calibration : {"cv", "split"}, default="cv"
         Calibration of :meth:`predict_interval`: on out-of-fold predictions (CV+), or on a quarter of the objects that
         is held out from training.
     cost : EditCost, optional
         Costs of relabeling, inserting and deleting in relaxed kernels. By default all costs are 1, and kernels of
         attributes use costs on the scale of the attributes.
-    node_label, edge_label, node_attributes, edge_attributes, symmetrize, directed, missing
-        Options for reading graphs of other libraries, as in :func:`relaxwl.as_collection`.
+    node_label, edge_label, node_attributes, edge_attributes : str or list of str, optional
+        Names of the labels and attributes to read, as in :func:`relaxwl.as_collection`.
+    symmetrize : bool, default=False
+        Ignore the directions of directed graphs.
+    directed : bool, optional
+        Whether edges are arcs, if the graphs do not determine it; see :func:`relaxwl.as_collection`.
+    missing : label, optional
+        Label of nodes and edges without a label; by default partially labeled graphs raise an error.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int or None
+    random_state : int or None, default=None
         Seeds partitions and folds.
-    verbose : int
+    verbose : int, default=0
         1 logs what is fitted.
 
     Attributes
@@ -69,8 +75,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     >>> graphs, _ = make_egonets(40, level=1, random_state=0)
     >>> density = graphs.edge_counts / graphs.node_counts
     >>> model = GraphRegressor(effort="quick", random_state=0).fit(graphs[:30], density[:30])
-    >>> mean, deviation = model.predict(graphs[30:], return_std=True)
-    >>> mean.shape, deviation.shape, model.score(graphs[30:], density[30:]) > 0.5
+    >>> mean, std = model.predict(graphs[30:], return_std=True)
+    >>> mean.shape, std.shape, model.score(graphs[30:], density[30:]) > 0.5
     ((10,), (10,), True)
     """
 
@@ -124,7 +130,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         -------
         mean : float64 array (n_objects,) or (n_objects, n_targets)
             The predictions.
-        deviation : float64 array of the same shape
+        std : float64 array of the same shape
             Standard deviations of new measurements, noise included; only with ``return_std``.
         """
         check_is_fitted(self)
@@ -150,7 +156,7 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         ----------
         X : as in ``fit``
             The objects.
-        coverage : float
+        coverage : float, default=0.9
             Probability between 0 and 1.
         target : str or int, optional
             One of several targets.

@@ -60,7 +60,7 @@ def read_targets(
         Word for the objects in messages.
     classification : bool
         Whether targets are classes.
-    skip_targets : bool
+    skip_targets : bool, default=False
         Keep targets with one class alone, which are predicted as that class, instead of refusing them.
     """
     columns = y if isinstance(y, Mapping) else getattr(y, "columns", None)

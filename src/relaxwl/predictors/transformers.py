@@ -42,7 +42,7 @@ class _AgainstTraining(_OnKernel):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -55,12 +55,12 @@ class _AgainstTraining(_OnKernel):
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each graph of the fit: ``graph0``, ``graph1``, ...
+        """Return a name for each fitted graph: ``graph0``, ``graph1``, ...
 
         Parameters
         ----------
         input_features : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -142,9 +142,9 @@ class KernelMatrix(_AgainstTraining):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class KernelDistance(_AgainstTraining):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -239,9 +239,9 @@ class KernelDistance(_AgainstTraining):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class NodeClusters(_OnKernel):
     ----------
     kernel : graph kernel with ``node_clusters``, optional
         ``WeisfeilerLehman`` or ``RelaxedWeisfeilerLehman``; it is cloned. ``WeisfeilerLehman(2)`` by default.
-    sparse_output : bool
+    sparse_output : bool, default=True
         Whether to return a sparse array; False suits ``set_output(transform="pandas")``.
 
     Attributes
@@ -311,7 +311,7 @@ class NodeClusters(_OnKernel):
         X : a graph, or as in :func:`relaxwl.as_collection`
             One graph, or several.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -347,9 +347,9 @@ class NodeClusters(_OnKernel):
         X : a graph, or as in :func:`relaxwl.as_collection`
             One graph, or several.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
         **fit_params : ignored
-            Present because scikit-learn passes them.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -364,7 +364,7 @@ class NodeClusters(_OnKernel):
         Parameters
         ----------
         input_features : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------

@@ -19,10 +19,10 @@ NEGLIGIBLE = 0.01
 # The clusters of larger graphs are many, and their pictures show little.
 MAX_CLUSTERED = 60
 LEAD = (
-    "The effect of a node, or atom, is the decrease of the decision value of the predicted class, or of the predicted "
-    "number, when the node is not counted. Orange nodes raise the value, blue nodes lower it; the intensity of the "
-    "color is the size of the effect, on one scale for all graphs of this page. For small graphs, the clusters of "
-    "similar neighborhoods with the largest effects are shown with their nodes and centers."
+    "The effect of a node (or atom) is the decrease of the predicted number, or of the decision value of the predicted "
+    "class, when the node is not counted. Orange nodes raise the value and blue nodes lower it; stronger colors are "
+    "larger effects, on one scale for all graphs of this page. For small graphs, the clusters of similar neighborhoods "
+    "with the largest effects are shown with their nodes and centers."
 )
 ADDS_UP = "The effects of all nodes and the value of a graph without nodes add up to the value in the heading."
 DOES_NOT_ADD_UP = (
@@ -41,8 +41,7 @@ def write_effects(effects: Sequence[NodeEffects], path: str | os.PathLike[str], 
     path : path
         The file, for instance ``effects.html``.
     **options
-        ``title``, ``report``, ``novelty``, ``truth``, ``neighbors`` and ``node_names``, as in
-        ``relaxwl.reports.render_effects``.
+        ``title``, ``report``, ``novelty``, ``truth``, ``neighbors`` and ``node_names``, as in :func:`render_effects`.
 
     See Also
     --------
@@ -81,7 +80,7 @@ def render_effects(
     ----------
     effects : sequence of NodeEffects
         The results of ``explain`` of a predictor.
-    title : str
+    title : str, default="Effects of nodes on predictions"
         Headline of the page.
     report : FitReport, optional
         The predictor's ``report_``.
@@ -125,10 +124,10 @@ def render_effects(
     decimals = _decimals([one.prediction for one in effects] + list(truth if truth is not None else ()))
     sections = []
     for place, one in enumerate(effects):
-        words = _name(place, one) + ": " + _said(one.prediction, decimals)
+        words = _name(place, one) + ": " + _said(one.prediction, decimals, "class ", "predicted ")
         words += "" if isinstance(one.prediction, (float, np.floating)) else f", decision value {one.value:.3g}"
         if truth is not None:
-            words += f" (true: {_said(truth[place], decimals, name='')})"
+            words += f" (true: {_said(truth[place], decimals)})"
         if novelty is not None:
             words += f"; novelty {novelty[place]:.2f}" + (", unlike the training graphs" if novelty[place] > 1 else "")
         names = list(map(str, node_names[place] if node_names else range(one.graph.n_nodes)))
@@ -145,7 +144,7 @@ def _name(place: int, found: NodeEffects) -> str:
     from rdkit import Chem
 
     smiles = str(Chem.MolToSmiles(found.molecule))
-    return smiles if name in (None, smiles) else f"{name}: {smiles}"
+    return smiles if name in (None, smiles) else f"{name} ({smiles})"
 
 
 def _decimals(values: list[Any]) -> int:
@@ -155,10 +154,11 @@ def _decimals(values: list[Any]) -> int:
     return 4 - math.ceil(math.log10(largest)) if largest else 0
 
 
-def _said(value: Any, decimals: int, name: str = "class ") -> str:
+def _said(value: Any, decimals: int, of_class: str = "", of_number: str = "") -> str:
+    """Return a class or a number in words, with what is written before it."""
     if not isinstance(value, (float, np.floating)):
-        return f"{name}{value}"
-    return f"{round(float(value), decimals) + 0.0:.12g}"  # adding 0.0 drops the sign of a negative zero
+        return f"{of_class}{value}"
+    return f"{of_number}{round(float(value), decimals) + 0.0:.12g}"  # adding 0.0 drops the sign of a negative zero
 
 
 def _tiles(report: FitReport | None) -> str:

@@ -29,7 +29,7 @@ def write_explorer(explanation: Explanation, path: str | os.PathLike[str], **opt
         The file, for instance ``explorer.html``.
     **options
         ``title``, ``max_clusters``, ``n_graphs``, ``n_nearest`` and ``n_farthest``, as in
-        ``relaxwl.reports.render_explorer``.
+        :func:`render_explorer`.
 
     See Also
     --------
@@ -68,14 +68,16 @@ def render_explorer(
     ----------
     explanation : Explanation
         The result of :func:`relaxwl.explanation.explain`.
-    title : str
+    title : str, default="Clusters of neighborhoods"
         Headline of the page.
-    max_clusters : int
+    max_clusters : int, default=1500
         Maximum number of clusters on the page; a note states how many are left out.
-    n_graphs : int
+    n_graphs : int, default=24
         Number of graphs on the page: those of each class with the largest scores.
-    n_nearest, n_farthest : int
-        Members shown for each cluster.
+    n_nearest : int, default=3
+        Number of members shown for each cluster that are nearest to its center.
+    n_farthest : int, default=2
+        Number of members shown for each cluster that are farthest from its center.
 
     Returns
     -------
@@ -85,6 +87,16 @@ def render_explorer(
     See Also
     --------
     write_explorer : Write the page to a file.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.explanation import explain
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> page = render_explorer(explain(WeisfeilerLehman(1), graphs, ["path", "star"] * 10), n_graphs=4)
+    >>> page.count("<html"), "<script src" in page
+    (1, False)
     """
     data = explorer_data(
         explanation, max_clusters=max_clusters, n_graphs=n_graphs, n_nearest=n_nearest, n_farthest=n_farthest
@@ -116,11 +128,11 @@ def _lead(explanation: Explanation) -> str:
     graphs, better = explanation.graphs, sum(cluster.better_than_chance for cluster in explanation.clusters)
     words = (
         f"{len(graphs):,} graphs with {graphs.n_nodes:,} nodes {explanation.what}. Their neighborhoods "
-        f"are in {len(explanation.clusters):,} clusters of similar ones; {better:,} of them are {explanation.telling}."
+        f"form {len(explanation.clusters):,} clusters; {better:,} of them are {explanation.telling}."
     )
     if explanation.target.values is not None:
         words += (
-            f" The graphs are shown as two classes, targets {explanation.classes[0]} and {explanation.classes[1]}; "
-            "scores are the predicted targets relative to the value between them."
+            f' The graphs are shown as two classes, "{explanation.classes[0]}" and "{explanation.classes[1]}"; '
+            "scores are predicted targets minus this value."
         )
     return f"{words} {explanation.quality}".rstrip()

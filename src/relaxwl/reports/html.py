@@ -49,11 +49,11 @@ def write_report(
     Parameters
     ----------
     results : Results
-        The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`relaxwl.evaluation.ResultStore.load`. Runs
+        The results of :func:`relaxwl.evaluation.cross_validate` or :meth:`~relaxwl.evaluation.ResultStore.load`. Runs
         with different settings are in separate sections.
     path : path
         The file, for instance ``report.html``.
-    title : str
+    title : str, default="Graph kernels compared"
         Headline of the page.
     reference : mapping, optional
         Published accuracies in percent, ``reference[kernel][dataset] = (mean, std)``, shown in additional columns.
@@ -99,7 +99,9 @@ def render_report(
     ----------
     results : Results
         The results.
-    title, reference, explorer, metric
+    title : str, default="Graph kernels compared"
+        Headline of the page.
+    reference, explorer, metric : optional
         As in :func:`write_report`.
 
     Returns

@@ -95,6 +95,22 @@ def accuracy_figure(results: Results, dataset: str, metric: str | None = None) -
     -------
     matplotlib.figure.Figure
         The figure.
+
+    See Also
+    --------
+    runtime_figure : Runtime instead of scores.
+    relaxwl.evaluation.results_table : The scores as a table.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.evaluation import cross_validate
+    >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
+    >>> graphs = GraphCollection.from_edges([path, triangle] * 6)
+    >>> kernels = {"a": WeisfeilerLehman(1), "b": WeisfeilerLehman(0)}
+    >>> results = cross_validate(kernels, graphs, ["path", "triangle"] * 6, n_folds=3, n_repeats=2, dataset="toy")
+    >>> [label.get_text() for label in accuracy_figure(results, "toy").axes[0].get_yticklabels()]
+    ['b', 'a']
     """
     cells = [results.cell(dataset, kernel, metric) for kernel in results.kernels]
     cells = sorted((cell for cell in cells if cell.finished), key=lambda cell: -cell.rank)
@@ -135,6 +151,22 @@ def runtime_figure(results: Results) -> Figure:
     -------
     matplotlib.figure.Figure
         The figure.
+
+    See Also
+    --------
+    accuracy_figure : Scores instead of runtime.
+    relaxwl.evaluation.runtime_table : The seconds as a table.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.evaluation import cross_validate
+    >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
+    >>> graphs = GraphCollection.from_edges([path, triangle] * 6)
+    >>> kernels = {"a": WeisfeilerLehman(1), "b": WeisfeilerLehman(0)}
+    >>> results = cross_validate(kernels, graphs, ["path", "triangle"] * 6, n_folds=3, n_repeats=2, dataset="toy")
+    >>> runtime_figure(results).axes[0].get_xscale()
+    'log'
     """
     cells = {(k, d): results.cell(d, k) for k in results.kernels for d in results.datasets}
     timed = {place: cell for place, cell in cells.items() if cell.records}
@@ -176,6 +208,28 @@ def ranks_figure(ranks: Ranks) -> Figure:
     ----------
     ranks : Ranks
         The result of :func:`relaxwl.evaluation.mean_ranks`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    See Also
+    --------
+    accuracy_figure : Scores on one data set.
+    relaxwl.evaluation.mean_ranks : The ranks.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.evaluation import cross_validate
+    >>> path, triangle = (3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)])
+    >>> graphs = GraphCollection.from_edges([path, triangle] * 6)
+    >>> kernels = {"a": WeisfeilerLehman(1), "b": WeisfeilerLehman(0)}
+    >>> results = cross_validate(kernels, graphs, ["path", "triangle"] * 6, n_folds=3, n_repeats=2, dataset="toy")
+    >>> from relaxwl.evaluation import mean_ranks
+    >>> [text.get_text() for text in ranks_figure(mean_ranks(results)).axes[0].texts]
+    [' b  2.00', ' a  1.00']
     """
     order = sorted(range(len(ranks.means)), key=lambda i: ranks.means[i])
     means = [ranks.means[i] for i in order]
@@ -206,9 +260,9 @@ def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: 
     ----------
     explanation : Explanation
         The result of :func:`relaxwl.explanation.explain`.
-    n_clusters : int
+    n_clusters : int, default=10
         Number of clusters, from the top of the ranking.
-    confidence : float
+    confidence : float, default=0.95
         Level of the confidence intervals.
 
     Returns
@@ -216,6 +270,21 @@ def clusters_figure(explanation: Explanation, n_clusters: int = 10, confidence: 
     matplotlib.figure.Figure
         One row per cluster: the difference of its mean counts between the class in which it is enriched and the other
         classes, or its correlation with a numeric target. Clusters that are not better than chance are hollow.
+
+    See Also
+    --------
+    relaxwl.reports.write_explorer : Interactive page of the clusters.
+    relaxwl.explanation.Explanation.to_pandas : The values as a table.
+
+    Examples
+    --------
+    >>> from relaxwl import GraphCollection, WeisfeilerLehman
+    >>> from relaxwl.explanation import explain
+    >>> path, star = [(i, i + 1) for i in range(6)], [(0, i) for i in range(1, 7)]
+    >>> graphs = GraphCollection.from_edges([(7, path), (7, star)] * 10)
+    >>> figure = clusters_figure(explain(WeisfeilerLehman(1), graphs, ["path", "star"] * 10), n_clusters=3)
+    >>> len(figure.axes[0].get_yticklabels())
+    3
     """
     table = explanation.to_pandas(confidence).head(n_clusters)
     _require(explanation.clusters, "the explanation has no clusters")
@@ -261,6 +330,18 @@ def curves_figure(y: Any, probabilities: Any, classes: Sequence[Any]) -> Figure:
     -------
     matplotlib.figure.Figure
         The figure.
+
+    See Also
+    --------
+    observed_figure : Observed against predicted numbers.
+    relaxwl.GraphClassifier.predict_proba : The probabilities.
+
+    Examples
+    --------
+    >>> probabilities = [[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]
+    >>> figure = curves_figure(["path", "path", "star", "star"], probabilities, ["path", "star"])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['ROC', 'Precision and recall']
     """
     from matplotlib.figure import Figure
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
@@ -308,6 +389,17 @@ def observed_figure(y: Any, predicted: Any, std: Any = None) -> Figure:
     -------
     matplotlib.figure.Figure
         The figure.
+
+    See Also
+    --------
+    curves_figure : ROC and precision-recall curves of a classifier.
+    relaxwl.GraphRegressor.predict : The predictions.
+
+    Examples
+    --------
+    >>> figure = observed_figure([1.0, 2.0, 3.0], [1.1, 1.9, 3.2], std=[0.2, 0.2, 0.3])
+    >>> figure.axes[0].get_title(loc="left")
+    'RMSE 0.141, R² 0.97'
     """
     observed, values = np.asarray(y, np.float64), np.asarray(predicted, np.float64)
     if observed.ndim != 1 or observed.shape != values.shape:
@@ -337,6 +429,20 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
         The figure.
     path : path
         The file; its extension determines the format.
+
+    See Also
+    --------
+    accuracy_figure : Draw the scores of kernels.
+    observed_figure : Draw observed against predicted numbers.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> figure = observed_figure([1.0, 2.0, 3.0], [1.1, 1.9, 3.2])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_figure(figure, Path(folder, "observed.svg"))
+    ...     Path(folder, "observed.svg").exists()
+    True
     """
     from matplotlib import rc_context
 

@@ -45,7 +45,7 @@ class TreeRows:
         Count or mass of each point.
     n_children : int
         Number of trees (clusters) of the depth below; 0 at depth 0.
-    n_edge_codes : int
+    n_edge_codes : int, default=1
         Number of edge codes; 1 if edges are ignored.
 
     See Also
@@ -483,7 +483,7 @@ def refine(
     previous : int32 array (n_nodes,)
         Id of each node at the depth below: of its tree, or of the tree's cluster.
     n_children : int
-        Number of known ids; ids from here on (unseen trees) make points behind all known ones.
+        Number of known ids; larger ids (unseen trees) get points after all known ones.
     edge_codes : int32 array (n_adjacent,), optional
         Code of the edge of each adjacency entry; by default edges have no labels.
     n_edge_codes : int, default=1

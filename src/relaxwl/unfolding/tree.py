@@ -58,7 +58,7 @@ class UnfoldingTree:
     ----------
     label : int, float, str or tuple of these
         Label of the root. Nodes of graphs without labels have the label 0.
-    children : iterable of UnfoldingTree
+    children : iterable of UnfoldingTree, default=()
         The trees below the root, in any order.
     edge_labels : iterable of labels, optional
         A label for the edge to each child. Either all edges of a tree have a label, or none.

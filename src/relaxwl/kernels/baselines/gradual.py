@@ -45,29 +45,29 @@ fitted(
 class GradualWL(CountKernel):
     """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
-    Nodes begin in clusters by label. At each step a node is described by how many of its neighbors are in each cluster,
-    and every cluster is split by k-means on these counts; so nodes that differ slightly may stay together for some
-    steps, and nodes in different clusters are never merged. A graph is the histogram of its nodes' clusters at all
+    Nodes begin in clusters by label. At each step a node is described by the number of its neighbors in each cluster,
+    and every cluster is split by k-means on these counts. Nodes that differ slightly may stay together for some steps,
+    and nodes in different clusters are never merged. A graph is the histogram of its nodes' clusters at all
     steps.
 
     With more clusters than there are different neighborhoods it is the Weisfeiler-Lehman subtree kernel.
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=4
         Number of steps.
-    n_clusters : int
+    n_clusters : int, default=4
         Maximum number of parts into which a cluster is split.
-    similarity : {"dot", "intersection", "tanimoto"}
+    similarity : {"dot", "intersection", "tanimoto"}, default="dot"
         Similarity of two graphs' counts in :meth:`kernel_matrix`; the clusters are nested, so the intersection is the
         optimal assignment of nodes.
-    normalize : bool or "depth"
+    normalize : bool or "depth", default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself, in total or at each step.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds k-means.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also

@@ -35,7 +35,7 @@ class GraphletSampling(FlatFeatures):
     For each graph, ``n_samples`` node subsets are drawn: a size uniform from 3 to ``max_size``, then that many
     distinct nodes, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic
     to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 nodes; k(G, G') is the dot product. Labels are ignored. A
-    graph with fewer than 3 nodes yields itself.
+    graph with fewer than 3 nodes is its only sample.
 
     The samples of a graph depend only on the seed and the graph, so a graph has the same features in every collection,
     and unseen graphs are treated like fitted ones. The sampling distribution and the default number of samples,
@@ -43,19 +43,19 @@ class GraphletSampling(FlatFeatures):
 
     Parameters
     ----------
-    max_size : {3, 4, 5}
+    max_size : {3, 4, 5}, default=5
         Largest number of nodes of a graphlet.
     n_samples : int, optional
         Samples from each graph; by default from ``epsilon`` and ``delta``.
-    epsilon, delta : float
+    epsilon, delta : float, default=0.1
         With probability at least 1 − δ the sampled frequencies should be within ε of the true ones in L1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         The seed; None takes a new one at each fit.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also

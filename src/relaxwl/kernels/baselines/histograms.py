@@ -62,7 +62,7 @@ GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 @dataclass(repr=False, eq=False)
 class VertexEdgeHistogram(FlatFeatures):
-    """Histograms of node labels and of edge labels, side by side.
+    """Histograms of node labels and of edge labels, concatenated.
 
     k(G, G') = Σ_a n_a(G)·n_a(G') + Σ_e m_e(G)·m_e(G'), where n_a counts the nodes with label a and m_e the edges with
     label e. Edges without labels count by the unordered pair of labels at their ends. On unlabeled graphs the features
@@ -73,13 +73,13 @@ class VertexEdgeHistogram(FlatFeatures):
     ----------
     gamma : float, optional
         The γ > 0 of a Gaussian kernel; None for the dot product. Model selection tries both.
-    edge_labels : bool
+    edge_labels : bool, default=True
         Whether edges are counted by their labels if they have labels.
-    normalize : bool
+    normalize : bool, default=False
         Scale histograms to length 1, and with them the dot products.
     n_jobs : int, optional
         Number of threads for the Gram matrix; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also
@@ -133,7 +133,7 @@ class VertexEdgeHistogram(FlatFeatures):
             The graphs.
         y : list of Counts, optional
             Counts of the graphs to compare with; by default ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
@@ -154,7 +154,7 @@ class VertexEdgeHistogram(FlatFeatures):
         ----------
         x : graphs as :meth:`prepare` returns them
             The graphs.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns
@@ -241,13 +241,13 @@ class ShortestPath(FlatFeatures):
 
     Parameters
     ----------
-    node_labels : bool
+    node_labels : bool, default=True
         Whether the labels at the ends are used, if there are any; otherwise only distances.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also
@@ -313,15 +313,15 @@ class WLOptimalAssignment(WeisfeilerLehman):
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=5
         Number of refinement steps; all depths from 0 on are used.
-    edge_labels : bool
+    edge_labels : bool, default=False
         Whether edge labels are used in the refinement.
-    normalize : bool
+    normalize : bool, default=False
         Scale the Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     See Also

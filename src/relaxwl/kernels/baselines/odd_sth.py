@@ -37,20 +37,20 @@ class OddSth(FlatFeatures):
     nodes is the root of an ordered tree of visits. k(G, G') = Σ_tree C(tree)·f_tree(G)·f_tree(G'), where f counts
     the trees in all these graphs together. Unlabeled nodes have one common label.
 
-    The numbers are those of GraKeL's implementation, so that results compare with published ones. Two traits come with
-    it: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on the order
-    of the graphs; and children with equal labels are ordered by node number, so it may change when nodes are
+    The numbers are those of GraKeL's implementation, so that results compare with published ones. This has two
+    consequences: the weight C of a tree is its count in the first fitted graph that has it, so the kernel depends on
+    the order of the graphs; and children with equal labels are ordered by node number, so it may change when nodes are
     renumbered.
 
     Parameters
     ----------
-    height : int
+    height : int, default=4
         Largest depth of the search, at least 1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads for the Gram matrix; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     See Also

@@ -34,36 +34,28 @@ class PersistentWL(DepthFeatures):
     edge of weight w joins two components, one of them ends: w^p goes to the label (of depth i) of the node that
     represents it. The components left at the end get the largest weight of the graph, to the power p. A feature is the
     sum that a label of a depth has received. With ``cycles`` an edge that closes a cycle adds w^p to the labels of both
-    its ends, in columns of their own.
-
-    All nodes are present from the beginning, so any two components that merge have the same age, and the rule that the
-    younger one ends is not decisive. The authors' code breaks ties by node number, and its features change when nodes
-    are renumbered. Here ties are broken by label: labels are ordered by their content (that of the distinct trees), a
-    component is represented by its node with the lowest label, and of two components the one whose representative has
-    the higher label is the younger one. Edges of equal weight are added in the order of their end labels. Edges that
-    are still tied contribute the same in either order, so the features do not depend on the numbering. A graph's
-    features do not depend on which other graphs were fitted either.
+    its ends, in separate columns.
 
     With ``uniform`` every weight is 1, and without cycles the features are those of the Weisfeiler-Lehman subtree
     kernel.
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=5
         Number of refinement steps; all depths from 0 on are used.
-    power : float
+    power : float, default=1.0
         The exponent p of norm and persistence, at least 1.
-    offset : float
+    offset : float, default=1.0
         The minimal weight τ >= 0 of an edge; also the persistence of a node in a graph without edges.
-    cycles : bool
+    cycles : bool, default=False
         Whether to compute cycle features.
-    uniform : bool
+    uniform : bool, default=False
         Whether every edge weighs 1.
-    normalize : bool
+    normalize : bool, default=False
         Scale features and Gram matrix so that every graph has similarity 1 with itself.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     Attributes
@@ -74,6 +66,16 @@ class PersistentWL(DepthFeatures):
     See Also
     --------
     relaxwl.WeisfeilerLehman : Counts of identical neighborhoods.
+
+    Notes
+    -----
+    All nodes are present from the beginning, so two components that merge always have the same age, and the rule that
+    the younger one ends does not decide. The authors' code breaks ties by node number, so that its features change when
+    nodes are renumbered. Here ties are broken by label: labels are ordered by their content (that of the distinct
+    trees), a component is represented by its node with the lowest label, and of two components the younger one is that
+    whose representative has the higher label. Edges of equal weight are added in the order of their end labels. Edges
+    that are still tied contribute the same in either order, so the features depend neither on the numbering of the
+    nodes nor on the other graphs of the fit.
 
     References
     ----------

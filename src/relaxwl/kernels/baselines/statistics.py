@@ -86,16 +86,16 @@ class _StatisticsForest(GraphEstimator):
 class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
     """Random forest classifier on graph statistics: a baseline for kernels.
 
-    The statistics are the numbers of nodes, edges, components and triangles, density, clustering, mean, deviation,
-    largest and quartiles of the degrees, shares of node and edge labels, and means of attributes.
+    The statistics are the numbers of nodes, edges, components and triangles, density, clustering; mean, standard
+    deviation, maximum and quartiles of the degrees; fractions of node and edge labels; and means of attributes.
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=300
         Number of trees.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the forest.
 
     See Also
@@ -120,7 +120,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
         return self.forest_.classes_
 
     def predict_proba(self, X: Any) -> Float64:
-        """Return class probabilities: (n_graphs, n_classes).
+        """Return the probability of each class for each graph.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
         Returns
         -------
         float64 array (n_graphs, n_classes)
-            The shares.
+            The probabilities.
         """
         check_is_fitted(self)
         return np.asarray(self.forest_.predict_proba(self._statistics(as_collection(X))))
@@ -141,11 +141,11 @@ class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
 
     Parameters
     ----------
-    n_estimators : int
+    n_estimators : int, default=300
         Number of trees.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the forest.
 
     See Also

@@ -35,39 +35,25 @@ class WassersteinWL(GraphKernel):
 
     D is the transport distance between the uniform distributions over the two graphs' nodes.
 
-    **Categorical scheme.** The ground distance of two nodes is the share of the depths 0, ..., h at which their
-    Weisfeiler-Lehman labels differ, and D has a closed form. Let p_i and q_i be the histograms of the labels of depth
-    i, each summing to 1. Then D = 1 / (2(h+1)) · Σ_i Σ_label abs(p_i − q_i). *Proof.* Let t be any transport plan. The
-    mass that it moves between nodes with equal labels of depth i is at most Σ_label min(p_i, q_i), so the mass moved
-    between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ abs(p_i − q_i). The cost of t is the mean of these
-    masses over the depths; so no plan costs less than the formula. One plan attains every bound simultaneously: labels
-    that differ at one depth differ at all greater ones, so the labels form a tree. Match greedily from the leaves:
-    within each label of depth h match as much mass as both graphs have there, then within each label of depth h − 1
-    what is left, and so on. The mass matched at or below a label is the smaller of the two masses there (by induction:
-    after its children, the remaining mass below it is matched until one side is used up), and this is the bound at that
-    label. ∎ D is an L1 distance of explicit vectors, so the kernel is positive semidefinite for every λ > 0, and all
-    distances cost one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). Unlabeled graphs take the degree as
-    label, which is what one refinement step would give them.
-
-    **Continuous scheme.** A node has its attribute vector (without attributes: its degree), a step replaces it
-    by the average of itself and the mean of its neighbors' vectors (a node without neighbors keeps it), and the h + 1
-    vectors are concatenated. The ground distance is Euclidean and D is solved exactly for each pair of graphs. This
-    kernel need not be positive semidefinite.
+    With ``scheme="categorical"``, the ground distance of two nodes is the fraction of depths at which their
+    Weisfeiler-Lehman labels differ, and D has a closed form. With ``scheme="continuous"``, nodes are compared by
+    averages of attribute vectors, and D is solved exactly for each pair of graphs; this kernel need not be positive
+    semidefinite.
 
     Parameters
     ----------
-    max_depth : int
+    max_depth : int, default=5
         The number h of refinement steps.
-    decay : float
+    decay : float, default=1.0
         The λ > 0 of the kernel; model selection tries several.
-    scheme : {"categorical", "continuous"}
+    scheme : {"categorical", "continuous"}, default="categorical"
         Properties by which nodes are compared.
-    standardize : bool
+    standardize : bool, default=True
         Whether attributes are first scaled to mean 0 and variance 1 over the nodes of the fitted graphs
         (continuous scheme only), as in the authors' experiments.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    verbose : int
+    verbose : int, default=0
         1 logs progress every few seconds.
 
     See Also
@@ -76,6 +62,27 @@ class WassersteinWL(GraphKernel):
 
     Notes
     -----
+    **Categorical scheme.** The ground distance of two nodes is the fraction of the depths 0, ..., h at
+    which their labels differ. Let p_i and q_i be the histograms of the labels of depth i, each summing to 1. Then D = 1
+    / (2(h+1)) · Σ_i Σ_label abs(p_i − q_i).
+
+    *Proof.* Let t be any transport plan. The mass that it moves between nodes with equal labels of depth i is at most
+    Σ_label min(p_i, q_i), so the mass moved between different ones is at least 1 − Σ min(p_i, q_i) = ½ Σ abs(p_i −
+    q_i). The cost of t is the mean of these masses over the depths, so no plan costs less than the formula. One plan
+    attains all bounds simultaneously: labels that differ at one depth differ at all greater ones, so the labels form a
+    tree. Match greedily from the leaves: within each label of depth h match as much mass as both graphs have there,
+    then within each label of depth h − 1 the remaining mass, and so on. The mass matched at or below a label is the
+    smaller of the two masses there (by induction: after its children, the remaining mass below it is matched until one
+    side is used up), which is the bound at that label. ∎
+
+    D is an L1 distance of explicit vectors, so the kernel is positive semidefinite for every λ > 0, and all distances
+    are computed from one sparse histogram intersection: D = 1 − 1/(h+1) · Σ min(p, q). In unlabeled graphs the label of
+    a node is its degree, as after one refinement step.
+
+    **Continuous scheme.** The vector of a node contains its attributes (without attributes: its degree). At each step
+    it is replaced by the average of itself and the mean of its neighbors' vectors (a node without neighbors keeps its
+    vector), and the h + 1 vectors are concatenated. The ground distance is Euclidean.
+
     Distances are defined between any two graphs: ``fit`` learns only the scale of the attributes, and unseen labels are
     compared like all others. A graph without nodes has distance 0 to other graphs without nodes and the maximal
     distance 1 to all others (categorical scheme), or raises an error (continuous scheme).
@@ -121,7 +128,7 @@ class WassersteinWL(GraphKernel):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
             The graphs.
         y : ignored
-            Present because scikit-learn passes it.
+            Not used; present for API consistency.
 
         Returns
         -------
@@ -198,7 +205,7 @@ class WassersteinWL(GraphKernel):
             The graphs.
         y : GraphCollection, optional
             The graphs to compare with; by default ``x``.
-        settings : sequence of dict
+        settings : sequence of dict, default=({},)
             Changed parameters, among those of :meth:`variations`.
 
         Returns

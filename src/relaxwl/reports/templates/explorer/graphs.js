@@ -169,7 +169,7 @@ function clusterTable(graph, k) {
         h(
           "tr",
           {},
-          ["Cluster", "", "Nodes here", `Adds to the score of ${className(k)}`, "Depth"].map((text) =>
+          ["Cluster", "", "Nodes here", "Adds to the score", "Depth"].map((text) =>
             h("th", { scope: "col" }, text),
           ),
         ),
@@ -197,7 +197,7 @@ function clusterTable(graph, k) {
             h(
               "td",
               {},
-              button(state.cluster === c ? "lit" : "light up", () => go({ cluster: state.cluster === c ? null : c }), {
+              button(state.cluster === c ? "highlighted" : "highlight", () => go({ cluster: state.cluster === c ? null : c }), {
                 "aria-pressed": String(state.cluster === c),
               }),
             ),
