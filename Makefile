@@ -73,7 +73,7 @@ format: $(STAMP)  ## Put the code into the house style
 	@$(BIN)/ruff format .
 
 bench: $(STAMP)  ## Compare speeds side by side (needs the benchmark data; see benchmarks/README.md)
-	@for script in $(filter-out $(addprefix benchmarks/,claims.py graph_sets.py harness.py moleculeace.py moleculenet.py molecules.py views.py),$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out $(addprefix benchmarks/,claims.py graph_sets.py harness.py kernels.py moleculeace.py moleculenet.py molecules.py views.py),$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: $(STAMP)  ## Build the documentation site into site/
 	@$(BIN)/python -m pip install --quiet --editable '.[docs]'

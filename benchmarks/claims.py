@@ -24,7 +24,7 @@ from relaxwl.unfolding import leaves, refine
 CLAIMS = ("once", "density", "noise", "attributes", "ablation")
 LEVELS = (1, 2, 3, 4)
 DENSITY_GRAPHS = 80
-DENSITY_KERNELS = ["ve-hist", "wl", "rwl-star", "wwl", "wl-oa", "gs", "sp", "pwl"]
+DENSITY_KERNELS = ["ve-hist", "wl", "rwl-star", "wwl", "wl-oa", "gs", "sp", "pwl", "gwl"]
 DENSITY_AUTO = {"auto (quick)": GraphClassifier(effort="quick")}
 NOISE_GRAPHS, NOISE_SETS = 400, 5
 NOISE_P, NOISE_EDGES = (0.2, 0.6, 1.0), (0, 16, 64, 192)

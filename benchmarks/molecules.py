@@ -82,7 +82,7 @@ def plot_calibration(records, path):
                    if key[:3] == (name, "default", "random")]  # fmt: skip
         if covered:
             axes.plot(LEVELS, np.mean(covered, axis=0), label=name)
-    axes.set(xlabel="share that an interval should cover", ylabel="share that it covers")
+    axes.set(xlabel="nominal coverage of the intervals", ylabel="observed coverage")
     axes.legend(frameon=False)
     figure.savefig(path, bbox_inches="tight", dpi=150)
 

@@ -4,7 +4,7 @@
 
 Measure first: ``graph_sets.py FOLDER --folds nested --methods auto "auto without WL" ...`` and ``moleculeace.py``.
 Left: accuracy of ``GraphClassifier`` minus that without a kind of views, on each set, first repetition. Right: RMSE
-of ``MoleculeRegressor`` without some views minus its own, a dot for each set of MoleculeACE and a bar at the mean.
+of ``MoleculeRegressor`` without some views minus its own, on each set of MoleculeACE. Both print the means.
 """
 
 import argparse
@@ -15,7 +15,25 @@ import numpy as np
 from graph_sets import DROPPED, SETS
 from harness import RECORDS, Records
 
-MOLECULES = ("without R-WL*", "without graph kernels", "graph kernels alone")
+MOLECULES = {
+    "without R-WL*": "without\nR-WL*",
+    "without graph kernels": "without\ngraph kernels",
+    "graph kernels alone": "without descriptors\nand fingerprints",
+}
+
+
+def draw(axes, losses, rows, columns, limit, digits):
+    """Draw losses with their numbers; colors are saturated at the limit, and "–" stands for no number."""
+    axes.imshow(losses, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
+    for (row, column), loss in np.ndenumerate(losses):
+        rounded = round(loss, digits)
+        text = "–" if np.isnan(loss) else f"{rounded:+.{digits}f}".replace("-", "−") if rounded else "0"
+        strong = abs(loss) > 0.7 * limit
+        axes.text(column, row, text, ha="center", va="center", fontsize=8, color="white" if strong else "black")
+    axes.set_xticks(range(len(columns)), columns, fontsize=8)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
 
 
 def of_graphs(axes):
@@ -23,44 +41,32 @@ def of_graphs(axes):
     cells = Records(RECORDS / "graph_sets.jsonl").cells
 
     def accuracy(name, method):
-        return cells.get((name, method, "nested", 0), {}).get("measures", {}).get("accuracy")
+        return cells.get((name, method, "nested", 0), {}).get("measures", {}).get("accuracy", np.nan)
 
-    shown = [name for name in SETS if any(accuracy(name, method) is not None for method in DROPPED)]
-    for method, marker in zip(DROPPED, "osD^", strict=True):
-        places = [place for place, name in enumerate(shown) if accuracy(name, method) is not None]
-        losses = [accuracy(shown[place], "auto") - accuracy(shown[place], method) for place in places]
-        axes.plot(losses, places, marker, label=method.removeprefix("auto "), alpha=0.8, markersize=5)
-        print(f"{method}: {np.mean(losses):+.2f} points on average over {len(losses)} sets")
-    axes.axvline(0, color="gray", linewidth=0.8)
-    axes.set_yticks(range(len(shown)), shown)
-    axes.invert_yaxis()
-    axes.set_xscale("symlog", linthresh=3)  # some views carry some sets alone
-    axes.set_xticks([-2, -1, 0, 1, 2, 5, 10, 40], ["−2", "−1", "0", "1", "2", "5", "10", "40"])
-    axes.set_xlabel("points of accuracy lost (linear up to 3)")
-    axes.set_title("GraphClassifier")
-    axes.legend(fontsize=8, loc="lower right")
+    shown = [name for name in SETS if np.isfinite([accuracy(name, method) for method in DROPPED]).any()]
+    losses = np.array([[accuracy(name, "auto") - accuracy(name, method) for method in DROPPED] for name in shown])
+    draw(axes, losses, shown, [method.removeprefix("auto ").replace(" ", "\n", 1) for method in DROPPED], 5, 1)
+    axes.set_title("GraphClassifier: loss of accuracy in points", fontsize=10)
+    for method, mean in zip(DROPPED, np.nanmean(losses, axis=0), strict=True):
+        print(f"{method}: {mean:+.2f} points on average")
 
 
 def of_molecules(axes):
-    """Draw what the error gains without some views, set by set; print the means."""
+    """Draw, for each set of molecules, what the error gains without some views; print the means."""
     errors = Records(RECORDS / "moleculeace.jsonl").values("rmse")
-    for place, method in enumerate(MOLECULES):
-        gains = [errors[method][name] - errors["default"][name] for name in errors[method]]
-        axes.plot(gains, np.full(len(gains), place), "o", alpha=0.4, markersize=5)
-        axes.plot([np.mean(gains)] * 2, [place - 0.25, place + 0.25], color="black")
-        print(f"molecules, {method}: {np.mean(gains):+.4f} of RMSE on average over {len(gains)} sets")
-    axes.axvline(0, color="gray", linewidth=0.8)
-    axes.set_yticks(range(len(MOLECULES)), MOLECULES)
-    axes.invert_yaxis()
-    axes.locator_params(axis="x", nbins=5)
-    axes.set_xlabel("RMSE gained")
-    axes.set_title("MoleculeRegressor, 20 sets of MoleculeACE")
+    shown = sorted(errors["default"], key=errors["default"].get)
+    gains = np.array([[errors[method][name] - errors["default"][name] for method in MOLECULES] for name in shown])
+    rows = [f"{name} ({errors['default'][name]:.2f})" for name in shown]
+    draw(axes, 1000 * gains, rows, list(MOLECULES.values()), 25, 0)
+    axes.set_title("MoleculeRegressor: increase of RMSE in thousandths", fontsize=10)
+    for method, mean in zip(MOLECULES, gains.mean(axis=0), strict=True):
+        print(f"molecules, {method}: {mean:+.4f} of RMSE on average over {len(shown)} sets")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", type=Path)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
     of_graphs(left)
     of_molecules(right)
     figure.savefig(parser.parse_args().image, metadata={"Date": None})

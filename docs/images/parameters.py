@@ -50,15 +50,15 @@ def measure(graphs, y, name, value):
 
 def draw(title, name, measured, folder):
     """Draw accuracy and time against one parameter."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.6, 2.9), layout="constrained")
     for dataset, points in measured.items():
         labels = [str(value) for value, _, _ in points]
         left.plot(labels, [accuracy for _, accuracy, _ in points], marker="o", label=dataset)
         right.plot(labels, [seconds for _, _, seconds in points], marker="o")
     left.set(xlabel=name, ylabel="accuracy, %")
     right.set(xlabel=name, ylabel="seconds", yscale="log")
-    left.legend()
-    figure.savefig(folder / f"{title}.svg")
+    figure.legend(loc="outside upper center", ncols=len(measured), frameon=False)
+    figure.savefig(folder / f"{title}.svg", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -52,13 +52,13 @@ def test_an_interrupt_that_went_nowhere_is_repeated(monkeypatch, capsys):
     def swallow(*_):
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        time.sleep(30)
+        time.sleep(120)
 
     monkeypatch.setattr(console, "REPEAT_INTERVAL", 0.05)
     monkeypatch.setattr(datasets, "run_list", swallow)
     start = time.monotonic()
     assert main(["datasets", "list"]) == 130
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 100  # it was interrupted
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 

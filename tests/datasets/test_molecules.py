@@ -121,6 +121,14 @@ def test_sdf_files_that_announce_much_are_refused_before_they_are_read(tmp_path)
             assert len(load_molecules(file, errors="skip")[0]) == 1
 
 
+def test_sdf_files_without_records_are_refused(tmp_path):
+    file = tmp_path / "lines.sdf"
+    for text in ("a note", v3000(2, [(1, 2)]).replace("\n", "\r")):
+        file.write_text(text)
+        with pytest.raises(MoleculeTableError, match=r"lines\.sdf contains no records"):
+            load_molecules(file)
+
+
 def test_a_property_of_an_sdf_file_does_not_replace_its_molecule(tmp_path):
     file = tmp_path / "named.sdf"
     file.write_text(v3000(2, [(1, 2)], ">  <smiles>\nCCO\n\n"))

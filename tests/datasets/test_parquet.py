@@ -195,6 +195,14 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
         read_parquet(path)
 
 
+@pytest.mark.parametrize("name", ["edge_index", "y"])
+def test_columns_of_one_name_are_refused(tmp_path, name):
+    table = pa.Table.from_pylist([{"edge_index": [[0], [1]], "y": 1}])
+    pq.write_table(table.append_column(name, table[name]), tmp_path / "twice.parquet")
+    with pytest.raises(ValueError, match=rf"twice\.parquet .*more than one column '{name}'"):
+        read_parquet(tmp_path / "twice.parquet")
+
+
 def test_a_few_bytes_that_stand_for_much_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.parquet"
     ends = pa.array(np.zeros(10**6, np.int64))

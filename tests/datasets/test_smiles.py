@@ -79,6 +79,7 @@ def test_double_bonds_tell_sides_apart_when_asked_to():
         ("C1CC1" * 10**4, "30000 atoms are more than max_atoms=1000 allows"),
         ("(" * 10**6, "0 atoms in 1000000 characters"),
         ("C\0", "null character"),
+        ("C\nCC", "the string has several lines"),
     ],
 )
 def test_unreadable_texts_are_named_with_their_position(text, problem):

@@ -214,13 +214,15 @@ def _finding(target: str, seed: str, number: int, text: str) -> dict[str, str]:
 # --------------------------------------------------------------------------------------------------------- campaigns
 
 
-def campaign(seed: str, minutes: float | None, names: list[str], report: Path, cases: int | None) -> int:
+def campaign(
+    seed: str, minutes: float | None, names: list[str], report: Path, cases: int | None, least_rounds: int = 1
+) -> int:
     """Run all targets in turn; return how many findings there are."""
     print(f"seed {seed}; findings go to {report}")
     done: Counter[str] = Counter()
     found: Counter[str] = Counter()
     start, first, rounds = time.monotonic(), dict.fromkeys(names, 0), 0
-    while rounds == 0 or (minutes is not None and time.monotonic() - start < 60 * minutes):
+    while rounds < least_rounds or (minutes is not None and time.monotonic() - start < 60 * minutes):
         for name in names:
             last = first[name] + (cases or SHORT_CASES[name])
             for n_cases, finding in batches(name, seed, first[name], last):
@@ -243,6 +245,9 @@ def main() -> int:
     """Parse the command line of a campaign."""
     parser = argparse.ArgumentParser(description="Run random cases against relaxwl.")
     parser.add_argument("--minutes", type=float, help="run for so long, with a seed that is printed")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="how often to run the cases of all targets, each time others"
+    )
     parser.add_argument("--seed", help="default: 0 for the short run, the time for a long one")
     parser.add_argument("--targets", nargs="+", default=list(SHORT_CASES), choices=list(SHORT_CASES))
     parser.add_argument("--cases", type=int, help="cases of each target in a round")
@@ -266,7 +271,9 @@ def main() -> int:
         return 0
     seed = arguments.seed or ("0" if arguments.minutes is None else str(time.time_ns()))
     arguments.report.parent.mkdir(parents=True, exist_ok=True)
-    return min(campaign(seed, arguments.minutes, arguments.targets, arguments.report, arguments.cases), 1)
+    return min(
+        campaign(seed, arguments.minutes, arguments.targets, arguments.report, arguments.cases, arguments.rounds), 1
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("resource", reason="faults and limits are made as Unix knows them")
 
 from fuzz import provocations
-from fuzz.campaign import SHORT_CASES, batches, run_case, targets
+from fuzz.campaign import SHORT_CASES, batches, campaign, run_case, targets
 
 FINDINGS = Path(__file__).with_name("findings.jsonl")
 
@@ -37,6 +37,15 @@ def test_what_must_be_found_is_found(target, sign):
     findings = [finding for _, finding in found if finding is not None]
     assert [finding["seed"] for finding in findings] == [f"test/provoked-{target}/{number}" for number in range(2)]
     assert all(sign in finding["found"] for finding in findings)
+
+
+@pytest.mark.slow
+def test_each_round_has_other_cases(tmp_path, capsys):
+    report = tmp_path / "found.jsonl"
+    assert campaign("test", None, ["provoked-error"], report, 2, 2) == 4
+    assert "4 cases, 4 findings" in capsys.readouterr().out
+    seeds = [json.loads(line)["seed"] for line in report.read_text().splitlines()]
+    assert seeds == [f"test/provoked-error/{number}" for number in range(4)]
 
 
 @pytest.mark.slow

@@ -48,6 +48,10 @@ def test_weighted_edge_lists(tmp_path):
     (tmp_path / "b.edgelist").write_text("# nothing\na b {'weight': 4}\n")
     assert as_collection(tmp_path, edge_attributes="weight").edge_attributes.ravel().tolist() == [2.5, 2.5, 1, 1, 4, 4]
     assert as_collection(tmp_path, edge_attributes="weight", directed=True).n_edges == 3
+    for weight in ("1_0", "\N{FULLWIDTH DIGIT FIVE}"):
+        (tmp_path / "b.edgelist").write_text(f"a b 1  # one\nb c {weight}\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=r"b\.edgelist cannot be read as edgelist: line 2: .* is not a number"):
+            as_collection(tmp_path)
 
 
 def test_an_edge_list_takes_little_more_memory_than_its_edges(tmp_path):

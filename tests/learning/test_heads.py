@@ -34,6 +34,19 @@ def test_classifiers_find_the_block_that_tells(kind, n_classes):
     np.testing.assert_array_equal(again.probabilities(again.decisions(cross, OWN)), probabilities)
 
 
+def test_of_many_examples_a_process_has_a_given_share_of_noise():
+    codes = np.minimum(CODES, 1)
+    head = heads.ProcessClassifier(Options(n_factored=20)).fit(BLOCKS, codes)
+    (process,) = head.processes
+    covariances = [weight * matrix for weight, matrix in zip(process.weights_, BLOCKS.values(), strict=True)]
+    shares = np.array([matrix.diagonal().mean() for matrix in covariances])
+    np.testing.assert_allclose(shares / process.noise_, 0.5, rtol=0.3)  # scaled on the sample
+    targets, covariance = np.where(codes, 1.0, -1.0), sum(covariances)
+    ridge = np.linalg.inv(covariance + process.noise_ * np.eye(60))
+    np.testing.assert_allclose(process.dual_, ridge @ (targets - process.mean_), atol=1e-2)
+    assert np.mean(head.probabilities(head.decisions(BLOCKS, OWN)).argmax(axis=1) == codes) > 0.85
+
+
 def test_a_process_forgets_blocks_without_weight():
     y = POINTS[:, 0] + 0.01 * RNG.normal(size=60)
     head = heads.ProcessRegressor().fit(BLOCKS, y)

@@ -180,7 +180,7 @@ def test_many_molecules_get_linear_models(large, tmp_path):
     model = MoleculeClassifier(random_state=0).fit(SMILES, y)
     assert "linear model on features" in str(model.report_)
     assert "R-WL*, which adds little to WL" in str(model.report_)
-    assert "depths above 3: linear models take shallow trees" in str(model.report_)
+    assert "depths above 3: models of many molecules take shallow trees" in str(model.report_)
     assert model.score(SMILES, y) > 0.8
     model.save(tmp_path / "model.rwl")
     again = MoleculeClassifier.load(tmp_path / "model.rwl")
@@ -265,9 +265,36 @@ def test_many_molecules_with_several_targets(many):
     assert model.predict_interval(SMILES[:3], target=1).shape == (3, 2)
 
 
-def test_many_molecules_are_classified_by_linear_models(many):
-    model = MoleculeClassifier(random_state=0).fit(SMILES, np.array(TARGETS) > np.median(TARGETS))
-    assert "linear model on features" in str(model.report_)
+def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_same(many, monkeypatch, tmp_path):
+    monkeypatch.setattr("relaxwl.predictors.base.N_FACTORED", 15)
+    classes = np.digitize(TARGETS, np.quantile(TARGETS, [0.3, 0.7]))
+    model = MoleculeClassifier(random_state=0).fit(SMILES, classes)
+    assert "all weigh the same" in str(model.report_)
+    assert "R-WL*, which adds little to WL on molecules" in str(model.report_)
+    assert model.score(SMILES, classes) > 0.8
+    assert len(model.kernel_weights_) == 6
+    assert set(model.kernel_weights_.values()) == {1 / 6}
+    (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
+    assert all(one.exponential and one.factors is None for one in descriptors.similarities)
+    for process in model._heads[0].processes:
+        assert process.factor_.shape == (15, 15)
+        assert process.weights_[0] * model._blocks.gram().diagonal().mean() == pytest.approx(process.noise_, rel=0.01)
+    model.save(tmp_path / "model.rwl")
+    again = MoleculeClassifier.load(tmp_path / "model.rwl")
+    for method in ("predict_proba", "predict_set", "kneighbors"):
+        np.testing.assert_array_equal(getattr(again, method)(["CCCl"]), getattr(model, method)(["CCCl"]))
+    (found,) = model.explain(["CCCCO"])
+    assert len(found.effects) == 5
+
+
+def test_many_molecules_of_several_targets_are_classified_by_one_matrix(many):
+    classes = (np.array(TARGETS) > np.median(TARGETS)).astype(float)
+    table = np.column_stack([classes, np.where(np.arange(len(SMILES)) % 4, classes, np.nan)])
+    model = MoleculeClassifier(scoring="roc_auc", random_state=0, n_jobs=2).fit(SMILES, table)
+    tables = model.predict_proba(SMILES)
+    assert all(((found[:, 1] > 0.5) == classes).mean() > 0.8 for found in tables)
+    alone = MoleculeClassifier(scoring="roc_auc", random_state=0).fit(SMILES, classes)
+    np.testing.assert_array_equal(alone.predict_proba(SMILES)[:, 1], tables[0][:, 1])
 
 
 def test_columns_of_descriptors_are_weighed_by_numbers_of_many_molecules(many):

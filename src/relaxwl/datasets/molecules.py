@@ -381,6 +381,8 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     with rdBase.BlockLogs():
         supplier = chem.SDMolSupplier(str(path))
         unchecked = chem.SDMolSupplier(str(path), sanitize=False, removeHs=False)
+        if not len(supplier):
+            raise MoleculeTableError(f"{path} contains no records of an SDF file; are its lines separate?")
         for index in range(len(supplier)):
             n_atoms, n_bonds = sizes[index] if index < len(sizes) else (0, 0)
             problem = "" if max_atoms is None else too_large(n_atoms, n_bonds - n_atoms, max_atoms, hydrogens=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
-from relaxwl._validation import check_choice, check_integer, plain_targets
+from relaxwl._validation import check_choice, check_integer, plain_targets, repeated
 from relaxwl.datasets.parquet_pages import VALUE_BYTES, check_pages, read_chunks
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
@@ -286,6 +286,8 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
     _, parquet = _pyarrow()
     with parquet.ParquetFile(path) as file:
         known = file.schema_arrow.names
+        if (twice := repeated(known)) is not None:
+            raise ValueError(f"it has more than one column {twice!r}")
         chosen = _chosen(known, asked.columns, path)
         for name, depths in (("edge_index", (2,)), ("num_nodes", (0, 1))):
             kind = file.schema_arrow.field(name).type if name in known else None

@@ -414,6 +414,8 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         return None, "the text is empty"
     if "\0" in text:
         return None, "the string contains a null character"
+    if len(text.strip().splitlines()) > 1:  # RDKit would read the first line
+        return None, "the string has several lines; pass a list with one SMILES each"
     if max_atoms is not None and len(text) > max_atoms:
         n_atoms = sum(1 for _ in ATOM.finditer(text))
         if len(text) > TEXT_PER_ATOM * max_atoms:

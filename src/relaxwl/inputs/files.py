@@ -57,6 +57,7 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
                 try:
                     graph = networkx.read_edgelist(file, create_using=kind)
                 except TypeError:
+                    _check_weights(file)
                     graph = networkx.read_weighted_edgelist(file, create_using=kind)
             else:
                 graph = getattr(networkx, READERS[file.suffix.lower()])(file)
@@ -74,3 +75,12 @@ def _check_lines(file: Path) -> None:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE} bytes")
+
+
+def _check_weights(file: Path) -> None:
+    """Refuse weights such as 1_0, which Python reads as 10, and digits of other scripts."""
+    with file.open(encoding="utf-8") as opened:
+        for number, line in enumerate(opened, 1):
+            weight = [*line.partition("#")[0].split(), "", "", ""][2]
+            if "_" in weight or not weight.isascii():
+                raise ValueError(f"line {number}: {weight!r} is not a number")

@@ -74,6 +74,9 @@ class GaussianProcess:
         1 logs what was found.
     n_factored : int, optional
         Largest number of examples whose covariance is factored; by default there is no limit.
+    noise_share : float, optional
+        Share of the variance of the targets that is noise; the kernels get equal shares of the rest. By default weights
+        and noise are learned.
 
     Attributes
     ----------
@@ -108,11 +111,19 @@ class GaussianProcess:
     sample_: Int64 | None = None
     inflation_: float = 1.0
 
-    def __init__(self, n_starts: int = 2, max_iter: int = 60, verbose: int = 0, n_factored: int | None = None) -> None:
+    def __init__(
+        self,
+        n_starts: int = 2,
+        max_iter: int = 60,
+        verbose: int = 0,
+        n_factored: int | None = None,
+        noise_share: float | None = None,
+    ) -> None:
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_factored = n_factored
+        self.noise_share = noise_share
 
     def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike, parts: Sequence[Int64] = ()) -> Self:
         """Learn weights, noise and mean.
@@ -131,7 +142,8 @@ class GaussianProcess:
         whole, center, unit = _standardized(kernels, y, is_sampled)
         self.sample_ = whole.spread(n_factored) if is_sampled else None
         problem = whole if self.sample_ is None else whole.take(self.sample_)
-        variances = self._maximized(problem)
+        given = self.noise_share
+        variances = self._maximized(problem) if given is None else _start(problem.n_kernels, given)
         variances[:-1][variances[:-1] < NEGLIGIBLE] = 0.0
         if is_sampled:
             variances[-1] = max(variances[-1], LEAST_NOISE * variances[:-1].sum())

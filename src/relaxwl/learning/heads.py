@@ -52,6 +52,9 @@ LINEAR_FOLDS = 3
 CHOICE_ROWS, LEAST_RARE = 25_000, 500
 # The fits of what was chosen, and of the folds that calibrate it, take so many times as long as scoring a combination.
 LAST_FITS = 2.0
+# Share of the variance of classes of many examples that is noise. The likelihood, which takes memberships for numbers
+# with normal errors, finds less noise than predicts best, and cross-validated scores are too uncertain to choose it.
+CLASS_NOISE = 0.5
 # Kernels that make up less than this share of a covariance are not named in reports.
 LEAST_SHARE = 0.005
 
@@ -304,16 +307,19 @@ class _Processes(Head):
         sampled = any(process.sample_ is not None for process in self.processes)
         return f"{'cross-validated' if sampled else 'leave-one-out'} after tuning"
 
-    def _fit(self, blocks: Blocks, targets: list[Float64]) -> tuple[list[Prediction], Float64, Int64]:
+    def _fit(
+        self, blocks: Blocks, targets: list[Float64], noise_share: float | None = None
+    ) -> tuple[list[Prediction], Float64, Int64]:
         """Fit a process for each vector of targets, and with the weights found to all folds but one in turn.
 
-        Blocks without any weight are forgotten. Return each process's predictions of each example without it, the means
-        out of fold (n, n_processes), and the examples in the order of the folds.
+        Weights are learned, or follow from a share of noise. Blocks without any weight are forgotten. Return each
+        process's predictions of each example without it, the means out of fold (n, n_processes), and the examples in
+        the order of the folds.
         """
         names, matrices, n = list(blocks), list(blocks.values()), len(targets[0])
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
         parts = [test for _, test in folds]
-        found = [self._fitted(matrices, y, parts) for y in targets]
+        found = [self._fitted(matrices, y, parts, noise_share) for y in targets]
         of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
         for process, own in zip(found, out_of_fold.T, strict=True):
             duals, means = process.without(parts)
@@ -337,15 +343,18 @@ class _Processes(Head):
         self.chosen = "Gaussian process"
         return left_out, out_of_fold, held_out
 
-    def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
+    def _fitted(
+        self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = (), noise_share: float | None = None
+    ) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
-        left, verbose = self.options.deadline.remaining(), self.options.verbose
+        left, options = self.options.deadline.remaining(), self.options
+        given: Any = {"verbose": options.verbose, "n_factored": options.n_factored, "noise_share": noise_share}
         try:
             with time_limit(None if left is None else max(left, 1.0)):
-                return GaussianProcess(verbose=verbose, n_factored=self.options.n_factored).fit(matrices, y, parts)
+                return GaussianProcess(**given).fit(matrices, y, parts)
         except TimeLimitReached:
             self.left_out.append("most steps of optimizing the weights: the time limit was reached")
-            return GaussianProcess(1, 1, verbose, self.options.n_factored).fit(matrices, y, parts)
+            return GaussianProcess(1, 1, **given).fit(matrices, y, parts)
 
     def _tried(self, score: float) -> None:
         self.tried = (Trial(self.chosen, score, weights_text(self.weights)),)
@@ -409,7 +418,9 @@ class ProcessRegressor(_Processes):
 class ProcessClassifier(_Processes):
     """A Gaussian process for each class on being in it (1) or not (-1); one alone, for the second, of two classes.
 
-    Leave-one-out scores, which are to be had in closed form, calibrate the probabilities by a logistic regression.
+    Leave-one-out scores, which have a closed form, calibrate the probabilities by a logistic regression. Of more
+    examples than ``Options.n_factored`` these scores are out of fold, blocks weigh the same, and noise is half of the
+    variance.
     """
 
     coefficients: Float64
@@ -417,9 +428,10 @@ class ProcessClassifier(_Processes):
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
-        n_classes = int(codes.max()) + 1
+        n_classes, n_factored = int(codes.max()) + 1, self.options.n_factored
         targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        left_out, means, held_out = self._fit(blocks, targets)
+        noise_share = CLASS_NOISE if n_factored is not None and len(codes) > n_factored else None
+        left_out, means, held_out = self._fit(blocks, targets, noise_share)
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_

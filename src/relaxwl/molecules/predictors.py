@@ -22,14 +22,17 @@ from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
-# Largest depth and number of partitions of the kernels whose features linear models take.
-LINEAR_DEPTH, LINEAR_PARTITIONS = 3, 6
+# Largest depth of the kernels that are not weighed: those whose features linear models take, with so many partitions,
+# and those that weigh the same.
+PLAIN_DEPTH, LINEAR_PARTITIONS = 3, 6
 # Molecules of shards whose labels are compared with those that the predictor gives.
 N_COMPARED = 20
 # Squared widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 # Those of the kernels on one kind of descriptors each, beside those on all: what kinds do may add up.
 KIND_WIDTHS = (1.0, 4.0)
+# Those of the kernels that weigh the same: as many as there are kernels of graphs and fingerprints.
+EQUAL_WIDTHS = (0.25, 1.0, 4.0)
 
 
 class MoleculePredictor(GraphPredictor):
@@ -122,15 +125,21 @@ class MoleculePredictor(GraphPredictor):
             )
 
     def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
-        """Return the views; for linear models, which take their features, shallower ones with fewer partitions."""
-        depth, jobs = min(self.max_depth, LINEAR_DEPTH) if large else self.max_depth, self.n_jobs
+        """Return the views; where kernels are not weighed, fewer of them, and shallower ones.
+
+        These are linear models, which take features, and the one Gram matrix by which many molecules are classified.
+        """
+        many = not large and self._are_many(len(objects))
+        equal = many and self._task == "classification"
+        plain = large or equal
+        depth, jobs = min(self.max_depth, PLAIN_DEPTH) if plain else self.max_depth, self.n_jobs
         common: dict[str, Any] = {"edge_labels": True, "n_jobs": jobs, **({} if large else {"similarity": "tanimoto"})}
         # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
         relaxed = RelaxedWeisfeilerLehman(
             depth, min(self.n_partitions, LINEAR_PARTITIONS) if large else self.n_partitions, max_iter=0,
             normalize="depth" if large else False, random_state=self._seed, **common,
         )  # fmt: skip
-        depths = [one for one in dict.fromkeys((1, 2, depth)) if one <= depth]
+        depths = [depth] if plain else [one for one in dict.fromkeys((1, 2, depth)) if one <= depth]
         settings = ({},) if large else tuple({"max_depth": one} for one in depths)
         made: dict[str, list[View]] = {}
         for name, title, kernel, block in (
@@ -140,9 +149,8 @@ class MoleculePredictor(GraphPredictor):
             blocks = (block,) if large else tuple(f"{title}, depth {one}" for one in depths)
             made[name] = [CountView(title, kernel, settings, blocks)]
         # Of many molecules descriptors are followed in more detail: exponential kernels are less smooth than Gaussian.
-        many = not large and self._are_many(len(objects))
-        kernels: list[Any] = [(None, None)]
-        if not large:
+        kernels: list[Any] = [(None, None)] if large else [(None, width) for width in EQUAL_WIDTHS if equal]
+        if not plain:
             kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
         called = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels if width)
         scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) if large else tuple(called)
@@ -154,20 +162,20 @@ class MoleculePredictor(GraphPredictor):
             )
             for atoms in ATOMS
         ]  # fmt: skip
-        # Beside WL relaxed kernels change linear models of molecules little and cost more than all other views.
-        without = large and {"wl", "relaxed"} <= set(self.views)
+        # Beside WL relaxed kernels change models of many molecules little and cost more than all other views.
+        without = plain and {"wl", "relaxed"} <= set(self.views)
         chosen = [name for name in VIEWS if name in self.views and not (without and name == "relaxed")]
         views = [view for name in chosen for view in made[name]]
         views += [extra_view()] if objects.extra is not None else []
-        if large:
+        if plain:
             notes = ["R-WL*, which adds little to WL on molecules"] if without else []
             if depth < self.max_depth and not {"wl", "relaxed"}.isdisjoint(self.views):
-                notes.append(f"depths above {depth}: linear models take shallow trees")
-            if "relaxed" in chosen and self.n_partitions > LINEAR_PARTITIONS:
+                notes.append(f"depths above {depth}: models of many molecules take shallow trees")
+            if large and "relaxed" in chosen and self.n_partitions > LINEAR_PARTITIONS:
                 notes.append(
                     f"{self.n_partitions - LINEAR_PARTITIONS} of {self.n_partitions} partitions: linear models take few"
                 )
-            return views, [NO_MATRICES.format(self.things), *notes]
+            return views, [NO_MATRICES.format(self.things), *notes] if large else notes
         n_kernels = sum(len(view.blocks) for view in views)
         if not many:
             check_memory(
@@ -240,7 +248,8 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
-    With more than 5,000 molecules the model is a linear SVM on explicit features.
+    With more than 5,000 molecules there are fewer kernels (WL, exponential kernels of descriptors, Morgan counts), with
+    equal weights. With more than 20,000 the model is a linear SVM on explicit features.
 
     Parameters
     ----------

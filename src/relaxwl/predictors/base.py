@@ -41,17 +41,19 @@ from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
-# Up to so many objects each kernel has its Gram matrix. Beyond, regressors learn the weights of kernels from a sample
-# of N_WEIGHED and take one matrix, of their weighted sum; from LINEAR_FROM on, or if memory is short,
-# and for classes at once, there are linear models on explicit features of the same kernels. (On Tox21 classes by one
-# matrix were more accurate than by linear models on random splits, and less accurate on new scaffolds.)
+# Up to so many objects each kernel has its Gram matrix. Beyond, Gaussian processes take one matrix, of a sum of kernels
+# whose weights regressors learn from a sample of N_WEIGHED, and classifiers set equal; from LINEAR_FROM on, or if
+# memory is short, and where support vector machines classify at once, there are linear models on explicit features.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
+# Objects whose covariance is factored where kernels are not weighed: they precondition, and say what deviations are.
+N_FACTORED = 500
 # Targets, evenly spaced, whose weights of kernels are averaged.
 N_WEIGHED_TARGETS = 6
 # Graphs of shards whose distances to cluster centers say what is usual.
 N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
-ONE_MATRIX = "a Gram matrix for each kernel: too many {}; their weights are learned from {:,}"
+ONE_MATRIX = "a Gram matrix for each kernel: too many {}; "
+LEARNED, EQUAL = "their weights are learned from {:,}", "all weigh the same"
 # Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
 N_MATRICES = 8
 # The same where there is one of all kernels, and a part of it that is made or learned from.
@@ -198,22 +200,36 @@ class GraphPredictor(GraphEstimator):
         return self
 
     def _fit_combined(self, objects: Objects, targets: list[Target]) -> dict[str, Any]:
-        """Fit all kernels, weigh them on a sample, and return the Gram matrix of their weighted sum.
-
-        The weights are those that processes learn of some of the targets, each from objects that have it, on average.
-        """
-        self._blocks.left_out.append(ONE_MATRIX.format(self.things, N_WEIGHED))
+        """Fit all kernels, weigh them, and return the Gram matrix of their weighted sum."""
         left = self._deadline.remaining()
         limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
-        learned = [target for target in targets if not target.is_constant]
-        some = np.unique(np.linspace(0, len(learned) - 1, N_WEIGHED_TARGETS).astype(np.int64))
-        numbers = np.zeros((len(objects), len(some)))
-        for column, target in zip(numbers.T, (learned[place] for place in some), strict=True):
-            column[target.rows] = (target.values - target.values.mean()) / (target.values.std() or 1.0)
+        # Weights of kernels and of columns help regression, and cost accuracy in classification.
+        weighed, numbers = self._weighed_targets(targets), None
+        if weighed:
+            numbers = np.zeros((len(objects), len(weighed)))
+            for column, target in zip(numbers.T, weighed, strict=True):
+                column[target.rows] = (target.values - target.values.mean()) / (target.values.std() or 1.0)
+        note = LEARNED.format(N_WEIGHED) if weighed else EQUAL
+        self._blocks.left_out.append(f"{ONE_MATRIX.format(self.things)}{note}")
         self._blocks.fit_sampled(objects, N_WEIGHED, numbers, limit, self.verbose)
         self._fitted_views, names = list(self._blocks.views), self._blocks.varying_names()
+        shares = self._learned_shares(weighed, names)
+        self.kernel_weights_ = {
+            name: float(np.mean([one[name] for one in shares])) if shares else 1 / len(names) for name in names
+        }
+        self._blocks.combine(self.kernel_weights_)
+        return {COMBINED: self._blocks.gram()}
+
+    def _weighed_targets(self, targets: list[Target]) -> list[Target]:
+        """Return some of the targets, evenly spaced, by which kernels are weighed; none where they are classes."""
+        learned = [target for target in targets if not target.is_constant and target.classes is None]
+        some = np.unique(np.linspace(0, len(learned) - 1, min(N_WEIGHED_TARGETS, len(learned))).astype(np.int64))
+        return [learned[place] for place in some]
+
+    def _learned_shares(self, targets: list[Target], names: list[str]) -> list[dict[str, float]]:
+        """Return the shares of kernels that a process learns of each target, from a sample of objects that have it."""
         shares: list[dict[str, float]] = []
-        for target in (learned[place] for place in some):
+        for target in targets:
             places = np.argsort(target.values, kind="stable")
             places = np.sort(places[np.linspace(0, len(places) - 1, min(N_WEIGHED, len(places))).astype(np.int64)])
             blocks = self._blocks.matrices(self._blocks.training(target.rows[places]))
@@ -224,11 +240,7 @@ class GraphPredictor(GraphEstimator):
             total = sum(weights.values())
             shares += [{name: weight / total for name, weight in weights.items()}] if total else []
             report(self.verbose, "%s: kernels weighed", target.name)
-        self.kernel_weights_ = {
-            name: float(np.mean([one[name] for one in shares])) if shares else 1 / len(names) for name in names
-        }
-        self._blocks.combine(self.kernel_weights_)
-        return {COMBINED: self._blocks.gram()}
+        return shares
 
     def _fit_heads(self, inputs: Any, targets: list[Target], weights: Float64 | None) -> None:
         """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards.
@@ -247,7 +259,8 @@ class GraphPredictor(GraphEstimator):
             groups = None if self._copies is None else self._copies[target.rows]
             combined = not large and COMBINED in inputs
             options = self._options(Deadline(own_part), None if large else inputs)
-            options = replace(options, groups=groups, n_factored=N_WEIGHED if combined else None)
+            n_factored = N_FACTORED if target.classes is not None else N_WEIGHED
+            options = replace(options, groups=groups, n_factored=n_factored if combined else None)
             kind = self._linear_head if large else self._kernel_head
             mine = _rows(inputs, target.rows, self.n_objects_in_, target is targets[-1])
             head = kind(options).fit(mine, target.values, own)
@@ -468,7 +481,8 @@ class GraphPredictor(GraphEstimator):
 
     def _is_large(self, n_objects: int) -> bool:
         """Say whether there are too many objects for Gram matrices; what is free at the moment does not count."""
-        most = LINEAR_FROM if hasattr(self._kernel_head, "weigh") else min(LINEAR_FROM, MATRICES_UP_TO)
+        by_process = not self._kernel_head.takes_weights
+        most = LINEAR_FROM if by_process else min(LINEAR_FROM, MATRICES_UP_TO)
         n_matrices = N_COMBINED_MATRICES if self._are_many(n_objects) else N_MATRICES
         return n_objects > most or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 

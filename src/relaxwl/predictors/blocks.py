@@ -104,16 +104,16 @@ class KernelBlocks:
         return self._divided(totals)
 
     def fit_sampled(
-        self, objects: Objects, n_sampled: int, targets: Float64, seconds: float | None = None, verbose: int = 0
+        self, objects: Objects, n_sampled: int, targets: Float64 | None, seconds: float | None = None, verbose: int = 0
     ) -> None:
         """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made.
 
-        Columns of vectors are weighed by what they do to standardized targets (n_objects, n_targets).
+        Given standardized targets (n_objects, n_targets), columns of vectors are weighed by what they do to them.
         """
         rows = np.linspace(0, len(objects) - 1, min(n_sampled, len(objects))).astype(np.int64)
 
         def add(view: View, training: Any) -> None:
-            if isinstance(view, VectorView):
+            if targets is not None and isinstance(view, VectorView):
                 view.weigh_columns(rows, targets[rows])
             self.scales.append([_scale(matrix) for matrix in view.matrices(view.take(training, rows))])
 
