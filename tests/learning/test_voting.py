@@ -27,7 +27,7 @@ def test_decisions_are_those_of_scikit_learn(n_classes):
     np.testing.assert_array_equal(confidences.argmax(axis=1), decisions.argmax(axis=1))
     if n_classes > 2:
         same = decisions.argmax(axis=1) == margins.argmax(axis=1)
-        assert 0 < same.sum()
+        assert same.sum() > 0
         clear = np.sort(margins, axis=1)[:, -1] - np.sort(margins, axis=1)[:, -2] > 1e-3
         np.testing.assert_array_equal(confidences[same & clear], margins[same & clear])
 
