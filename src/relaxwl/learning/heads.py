@@ -248,7 +248,7 @@ class KernelSVM(Head):
         folds = [(train, test) for train, test in folds if len(np.unique(codes[train])) == n_classes]
         self.fold_models = map_chunks(lambda fold: fitted(fold[0]), folds, options.n_jobs)
         tables = [
-            model.decisions(gram[np.ix_(test, model.support)])
+            model.confidences(gram[np.ix_(test, model.support)])
             for model, (_, test) in zip(self.fold_models, folds, strict=True)
         ]
         table = np.concatenate([np.zeros((0, n_classes)), *tables])
@@ -273,13 +273,13 @@ class KernelSVM(Head):
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the class probabilities by the model of each fold; columns of blocks are ``calibration_rows``."""
         gram, rows = average(blocks, self.parts), self.calibration_rows
-        tables = [model.decisions(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
+        tables = [model.confidences(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
         outputs = [self.probabilities(table)[:, None] for table in tables]
         return np.concatenate([np.zeros((len(gram), 0, self.n_classes)), *outputs], axis=1)
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
-        return self.svm.decisions(average(blocks, self.parts))
+        return self.svm.confidences(average(blocks, self.parts))
 
     def probabilities(self, decisions: Float64) -> Float64:
         """Return the probability of each class."""

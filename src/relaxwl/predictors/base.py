@@ -112,7 +112,7 @@ class GraphPredictor(GraphEstimator):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
             The objects. A ShardedCollection is processed shard by shard, on the current Dask client if there is one,
             and gives a linear model; ``y`` defaults to its targets.
-        y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
+        y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame, optional
             The classes or numbers. In a table of several targets NaN, None and ``pandas.NA`` are missing values: every
             kernel is fitted once, and each target is learned from the objects that have a value.
         extra : array-like (n_objects, n_columns), optional
@@ -318,7 +318,7 @@ class GraphPredictor(GraphEstimator):
         ----------
         X : as in ``fit``
             The objects to find neighbors of.
-        n_neighbors : int
+        n_neighbors : int, default=5
             Number of neighbors of each object, at most the number of training objects.
         extra : array-like, optional
             Additional features of the objects, as in ``fit``.
