@@ -261,6 +261,11 @@ class GaussianProcess:
             duals[place] = solved[:, 0] - means[place] * solved[:, 1]
         return duals, means
 
+    def forget_parts(self) -> None:
+        """Forget what leave-one-out predictions and :meth:`without` need, which takes memory."""
+        for name in ("inverse_", "_without_parts"):
+            self.__dict__.pop(name, None)
+
     def calibrate(self, kernels: Sequence[Float64], means: Float64) -> Prediction:
         """Return predictions of the training examples whose means were found without them, after a fit to a sample.
 

@@ -252,8 +252,9 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
-    With more than 5,000 molecules there are fewer kernels (WL, exponential kernels of descriptors, Morgan counts), with
-    equal weights. With more than 20,000 the model is a linear SVM on explicit features.
+    With more than 5,000 molecules there are fewer kernels (WL to depth 3, exponential kernels of descriptors, Morgan
+    counts), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels take part
+    only without "wl". With more than 20,000 molecules the model is a linear SVM on explicit features.
 
     Parameters
     ----------
@@ -287,7 +288,7 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     classes_ : array
         The classes.
     kernel_weights_ : dict
-        The weight of each kernel, the mean over the classes.
+        The weight of each kernel, the mean over the classes (with more than 5,000 molecules equal shares).
 
     See Also
     --------
