@@ -253,7 +253,7 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
     With more than 5,000 molecules there are fewer kernels (WL to depth 3, exponential kernels of descriptors, Morgan
-    counts), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels take part
+    counts), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels are used
     only without "wl". With more than 20,000 molecules the model is a linear SVM on explicit features.
 
     Parameters
