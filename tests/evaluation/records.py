@@ -14,7 +14,7 @@ def key(dataset="EGO-1", kernel="wl", data="d0", fingerprint=None):
     return Key(dataset, kernel, data, fingerprint or f"{dataset}/{kernel}/{data}")
 
 
-def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_unconverged=0, **of):
+def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_fits=30, n_unconverged=0, **of):
     predictions = ["a", "b"] if accuracy == 1 else ["a", "a"] if accuracy == 0.5 else ["b", "a"]
     identity = key(**of)
     return FoldRecord(
@@ -31,7 +31,7 @@ def fold(repetition, number, accuracy, *, title=None, settings=SETTINGS, n_uncon
         targets=["a", "b"],
         predictions=predictions,
         n_candidates=3,
-        n_fits=30,
+        n_fits=n_fits,
         n_unconverged=n_unconverged,
         converged=True,
         fit_seconds=0.2,

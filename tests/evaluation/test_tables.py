@@ -85,9 +85,10 @@ def test_equal_best_are_all_bold():
 
 
 def test_unconverged_fits_and_unequal_repetitions_are_told():
-    results = Results([*repetitions((1.0, 0.5), (0.5, 0.5), n_unconverged=3), *repetitions((0.5, 1.0), kernel="sp")])
+    many = repetitions((1.0, 0.5), (0.5, 0.5), n_fits=3000, n_unconverged=300)
+    results = Results([*many, *repetitions((0.5, 1.0), kernel="sp")])
     notes = " ".join(results_table(results).notes)
-    assert "12 of 180 SVM fits" in notes
+    assert "1,200 of 12,060 SVM fits" in notes
     assert "1 to 2 repetitions" in notes
     assert "Not all repetitions are finished" in notes
 

@@ -354,7 +354,7 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell], metric: str) -> tup
     unconverged = sum(record.n_unconverged for record in results.folds)
     if unconverged:
         total = sum(record.n_fits for record in results.folds)
-        notes.append(f"{unconverged} of {total} SVM fits, most of them with large C, reached the iteration limit")
+        notes.append(f"{unconverged:,} of {total:,} SVM fits, most of them with large C, reached the iteration limit")
     return tuple(notes)
 
 
