@@ -112,7 +112,7 @@ class GraphPredictor(GraphEstimator):
 
         Parameters
         ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; SMILES strings or RDKit molecules
             The objects. A ShardedCollection is processed shard by shard, on the current Dask client if there is one,
             and gives a linear model; ``y`` defaults to its targets.
         y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame, optional
