@@ -133,6 +133,13 @@ def _is_part(file: str, folder: str) -> bool:
 class _Parser(argparse.ArgumentParser):
     """Argument parser that prints errors in one line."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Reject unknown arguments here, so that the message refers to the help of the command."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         print_error(f"{message} (see '{self.prog} --help')")
         raise SystemExit(EXIT_BAD_INPUT)
