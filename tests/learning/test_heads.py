@@ -34,9 +34,10 @@ def test_classifiers_find_the_block_that_tells(kind, n_classes):
     np.testing.assert_array_equal(again.probabilities(again.decisions(cross, OWN)), probabilities)
 
 
-def test_of_many_examples_a_process_has_a_given_share_of_noise():
+@pytest.mark.parametrize("n_factored", [20, None])
+def test_a_process_has_a_given_share_of_noise(n_factored):
     codes = np.minimum(CODES, 1)
-    head = heads.ProcessClassifier(Options(n_factored=20)).fit(BLOCKS, codes)
+    head = heads.ProcessClassifier(Options(n_factored=n_factored, noise_share=0.5)).fit(BLOCKS, codes)
     (process,) = head.processes
     covariances = [weight * matrix for weight, matrix in zip(process.weights_, BLOCKS.values(), strict=True)]
     shares = np.array([matrix.diagonal().mean() for matrix in covariances])

@@ -23,3 +23,19 @@ def test_decisions_are_those_of_scikit_learn(n_classes):
         np.testing.assert_allclose(decisions, expected, atol=1e-9)
     margins = machine.margins(values[:, machine.support])
     np.testing.assert_allclose(margins.sum(axis=1), 0, atol=1e-9)
+    confidences = machine.confidences(values[:, machine.support])
+    np.testing.assert_array_equal(confidences.argmax(axis=1), decisions.argmax(axis=1))
+    if n_classes > 2:
+        same = decisions.argmax(axis=1) == margins.argmax(axis=1)
+        assert same.sum() > 0
+        clear = np.sort(margins, axis=1)[:, -1] - np.sort(margins, axis=1)[:, -2] > 1e-3
+        np.testing.assert_array_equal(confidences[same & clear], margins[same & clear])
+
+
+def test_the_class_with_the_most_votes_comes_first_where_another_has_the_largest_margin():
+    # Class 0 wins both of its pairs narrowly; class 1 wins its other pair by far.
+    machine = OneVsOneSVM(np.zeros(1, np.int64), np.array([[0.1], [0.1], [9.0]]), np.zeros(3), 3)
+    assert machine.margins(np.ones((1, 1))).argmax() == 1
+    (confidences,) = machine.confidences(np.ones((1, 1)))
+    assert confidences.argmax() == 0
+    assert confidences[0] - confidences[1] < 1e-4

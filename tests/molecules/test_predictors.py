@@ -230,6 +230,7 @@ def many(monkeypatch):
     """Let so few molecules as these count as too many for a Gram matrix of each kernel."""
     monkeypatch.setattr("relaxwl.predictors.base.MATRICES_UP_TO", 10)
     monkeypatch.setattr("relaxwl.predictors.base.N_WEIGHED", 15)
+    monkeypatch.setattr("relaxwl.predictors.base.N_FACTORED", 15)
 
 
 def test_many_molecules_share_one_matrix(many, tmp_path):
@@ -265,8 +266,7 @@ def test_many_molecules_with_several_targets(many):
     assert model.predict_interval(SMILES[:3], target=1).shape == (3, 2)
 
 
-def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_same(many, monkeypatch, tmp_path):
-    monkeypatch.setattr("relaxwl.predictors.base.N_FACTORED", 15)
+def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_same(many, tmp_path):
     classes = np.digitize(TARGETS, np.quantile(TARGETS, [0.3, 0.7]))
     model = MoleculeClassifier(random_state=0).fit(SMILES, classes)
     assert "all weigh the same" in str(model.report_)
@@ -289,12 +289,47 @@ def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_s
 
 def test_many_molecules_of_several_targets_are_classified_by_one_matrix(many):
     classes = (np.array(TARGETS) > np.median(TARGETS)).astype(float)
-    table = np.column_stack([classes, np.where(np.arange(len(SMILES)) % 4, classes, np.nan)])
+    places = np.arange(len(SMILES))
+    table = np.column_stack([classes, np.where(places % 4, classes, np.nan), np.where(places % 2, classes, np.nan)])
+    table[np.flatnonzero(np.isfinite(table[:, 2]))[14:], 2] = np.nan
     model = MoleculeClassifier(scoring="roc_auc", random_state=0, n_jobs=2).fit(SMILES, table)
     tables = model.predict_proba(SMILES)
     assert all(((found[:, 1] > 0.5) == classes).mean() > 0.8 for found in tables)
+    # The last target is known of few molecules, so that its covariance is factored; noise is the same.
+    samples = [head.processes[0].sample_ for head in model._heads]
+    assert [sample is None for sample in samples] == [False, False, True]
+    short = model._heads[2].processes[0]
+    assert short.weights_[0] * model._blocks.gram().diagonal().mean() == pytest.approx(short.noise_, rel=0.2)
+    assert "cross-validated or leave-one-out (" in str(model.report_)
     alone = MoleculeClassifier(scoring="roc_auc", random_state=0).fit(SMILES, classes)
     np.testing.assert_array_equal(alone.predict_proba(SMILES)[:, 1], tables[0][:, 1])
+
+
+@pytest.mark.parametrize("views", [["relaxed"], ["descriptors"], ["wl", "relaxed", "fingerprints"]])
+def test_many_molecules_are_classified_by_some_views_and_vectors_beside_them(many, views):
+    classes, extra = np.array(TARGETS) > np.median(TARGETS), np.array(TARGETS)[:, None]
+    model = MoleculeClassifier(views=views, random_state=0, calibration="split").fit(SMILES, classes, extra=extra)
+    assert "extra" in model.kernel_weights_
+    assert len(set(model.kernel_weights_.values())) == 1
+    assert model.score(SMILES, classes, extra=extra) > 0.7
+    assert model.predict_set(SMILES[:2], extra=extra[:2]).shape == (2, 2)
+    weighted = MoleculeClassifier(views=views, random_state=0).fit(SMILES, classes, sample_weight=1 + extra[:, 0] ** 2)
+    assert "linear model on features" in str(weighted.report_)
+
+
+def test_a_class_that_is_set_aside_as_a_whole_is_named():
+    n_apart = round(0.25 * len(SMILES))
+    apart = np.random.default_rng(0).permutation(len(SMILES))[:n_apart]
+    classes = np.isin(np.arange(len(SMILES)), apart[:1])
+    model = MoleculeClassifier(views=["fingerprints"], calibration="split", random_state=0)
+    with pytest.raises(ValueError, match="sets aside all molecules of class True of target"):
+        model.fit(SMILES, classes)
+
+
+def test_a_model_of_constant_targets_is_saved_and_loaded(tmp_path):
+    model = MoleculeClassifier(views=["fingerprints"], skip_targets=True).fit(SMILES, np.ones((len(SMILES), 2)))
+    model.save(tmp_path / "model.rwl")
+    np.testing.assert_array_equal(MoleculeClassifier.load(tmp_path / "model.rwl").predict(SMILES[:2]), np.ones((2, 2)))
 
 
 def test_columns_of_descriptors_are_weighed_by_numbers_of_many_molecules(many):

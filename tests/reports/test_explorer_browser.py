@@ -293,6 +293,7 @@ def test_narrow_screen(page):
     for view in ("map", "graphs"):
         page.open(f"#view={view}", width=360, height=740)
         assert page.run("document.documentElement.scrollWidth") <= 360
+    assert page.run("document.querySelector('#graphs table').getBoundingClientRect().right") <= 360
 
 
 def test_dark_and_light(page):

@@ -73,7 +73,7 @@ def class_sets(
         Class codes of the calibration examples.
     coverage : float
         Probability between 0 and 1.
-    by_class : bool
+    by_class : bool, default=False
         Compare each class with the calibration examples of that class alone, so that rare classes are covered too.
 
     Returns

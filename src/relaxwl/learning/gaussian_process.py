@@ -66,11 +66,11 @@ class GaussianProcess:
 
     Parameters
     ----------
-    n_starts : int
+    n_starts : int, default=2
         Starting points of the optimization, from 1 to 3.
-    max_iter : int
+    max_iter : int, default=60
         Steps of the optimization from each.
-    verbose : int
+    verbose : int, default=0
         1 logs what was found.
     n_factored : int, optional
         Largest number of examples whose covariance is factored; by default there is no limit.
@@ -134,7 +134,7 @@ class GaussianProcess:
             Kernel matrices of n examples; those of many examples may be in single precision.
         y : array (n,)
             Their targets.
-        parts : sequence of array of int
+        parts : sequence of array of int, default=()
             Examples that :meth:`without` will leave out; of many examples it takes these alone.
         """
         n_factored = np.size(y) if self.n_factored is None else self.n_factored
@@ -201,7 +201,7 @@ class GaussianProcess:
             Kernel values between new and training examples, one matrix a kernel.
         diagonals : sequence of array (m,)
             Kernel value of each new example with itself, one array a kernel.
-        noise : bool
+        noise : bool, default=True
             Whether the variance is that of a new measurement, noise included, or of the value behind it.
         """
         cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
@@ -260,6 +260,11 @@ class GaussianProcess:
             means[place] = solved[:, 0].sum() / solved[:, 1].sum()
             duals[place] = solved[:, 0] - means[place] * solved[:, 1]
         return duals, means
+
+    def forget_parts(self) -> None:
+        """Forget what leave-one-out predictions and :meth:`without` need, which takes memory."""
+        for name in ("inverse_", "_without_parts"):
+            self.__dict__.pop(name, None)
 
     def calibrate(self, kernels: Sequence[Float64], means: Float64) -> Prediction:
         """Return predictions of the training examples whose means were found without them, after a fit to a sample.

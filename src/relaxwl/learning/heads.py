@@ -52,9 +52,6 @@ LINEAR_FOLDS = 3
 CHOICE_ROWS, LEAST_RARE = 25_000, 500
 # The fits of what was chosen, and of the folds that calibrate it, take so many times as long as scoring a combination.
 LAST_FITS = 2.0
-# Share of the variance of classes of many examples that is noise. The likelihood, which takes memberships for numbers
-# with normal errors, finds less noise than predicts best, and cross-validated scores are too uncertain to choose it.
-CLASS_NOISE = 0.5
 # Kernels that make up less than this share of a covariance are not named in reports.
 LEAST_SHARE = 0.005
 
@@ -93,6 +90,8 @@ class Options:
         Number of the group of each example: folds keep groups, such as copies of a molecule, together.
     n_factored : int, optional
         Largest number of examples of which a Gaussian process factors the covariance; see there.
+    noise_share : float, optional
+        Share of noise in the variance of a Gaussian process, whose blocks then weigh the same; by default learned.
     """
 
     score: Score | None = None
@@ -105,6 +104,7 @@ class Options:
     favored: tuple[str, ...] = ()
     groups: Int64 | None = None
     n_factored: int | None = None
+    noise_share: float | None = None
 
     def share(self, part: float) -> float:
         """Return which share of all work is done when a part of what is left for the head is."""
@@ -248,7 +248,7 @@ class KernelSVM(Head):
         folds = [(train, test) for train, test in folds if len(np.unique(codes[train])) == n_classes]
         self.fold_models = map_chunks(lambda fold: fitted(fold[0]), folds, options.n_jobs)
         tables = [
-            model.decisions(gram[np.ix_(test, model.support)])
+            model.confidences(gram[np.ix_(test, model.support)])
             for model, (_, test) in zip(self.fold_models, folds, strict=True)
         ]
         table = np.concatenate([np.zeros((0, n_classes)), *tables])
@@ -273,13 +273,13 @@ class KernelSVM(Head):
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the class probabilities by the model of each fold; columns of blocks are ``calibration_rows``."""
         gram, rows = average(blocks, self.parts), self.calibration_rows
-        tables = [model.decisions(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
+        tables = [model.confidences(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
         outputs = [self.probabilities(table)[:, None] for table in tables]
         return np.concatenate([np.zeros((len(gram), 0, self.n_classes)), *outputs], axis=1)
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return one column for each class; the largest entry of a row decides."""
-        return self.svm.decisions(average(blocks, self.parts))
+        return self.svm.confidences(average(blocks, self.parts))
 
     def probabilities(self, decisions: Float64) -> Float64:
         """Return the probability of each class."""
@@ -305,21 +305,19 @@ class _Processes(Head):
     def validation(self) -> str:
         """Name of the procedure that gave the score."""
         sampled = any(process.sample_ is not None for process in self.processes)
-        return f"{'cross-validated' if sampled else 'leave-one-out'} after tuning"
+        tuned = " after tuning" if self.options.noise_share is None else ""
+        return f"{'cross-validated' if sampled else 'leave-one-out'}{tuned}"
 
-    def _fit(
-        self, blocks: Blocks, targets: list[Float64], noise_share: float | None = None
-    ) -> tuple[list[Prediction], Float64, Int64]:
-        """Fit a process for each vector of targets, and with the weights found to all folds but one in turn.
+    def _fit(self, blocks: Blocks, targets: list[Float64]) -> tuple[list[Prediction], Float64, Int64]:
+        """Fit a process for each vector of targets, and with the same weights to all folds but one in turn.
 
-        Weights are learned, or follow from a share of noise. Blocks without any weight are forgotten. Return each
-        process's predictions of each example without it, the means out of fold (n, n_processes), and the examples in
-        the order of the folds.
+        Blocks without any weight are forgotten. Return each process's predictions of each example without it, the means
+        out of fold (n, n_processes), and the examples in the order of the folds.
         """
         names, matrices, n = list(blocks), list(blocks.values()), len(targets[0])
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
         parts = [test for _, test in folds]
-        found = [self._fitted(matrices, y, parts, noise_share) for y in targets]
+        found = [self._fitted(matrices, y, parts) for y in targets]
         of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
         for process, own in zip(found, out_of_fold.T, strict=True):
             duals, means = process.without(parts)
@@ -330,7 +328,7 @@ class _Processes(Head):
                 left_out.append(process.leave_one_out(self.options.groups))
             else:
                 left_out.append(process.calibrate(matrices, own))
-            del process.inverse_
+            process.forget_parts()
         self.fold_duals, self.fold_means = (np.array(values) for values in zip(*of_folds, strict=True))
         self.calibration, held_out = _calibrated(folds, np.zeros(n, np.int64))
         self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
@@ -343,12 +341,12 @@ class _Processes(Head):
         self.chosen = "Gaussian process"
         return left_out, out_of_fold, held_out
 
-    def _fitted(
-        self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = (), noise_share: float | None = None
-    ) -> GaussianProcess:
+    def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
         """Learn the weights within the time that is left; out of time, take them from fewer steps."""
         left, options = self.options.deadline.remaining(), self.options
-        given: Any = {"verbose": options.verbose, "n_factored": options.n_factored, "noise_share": noise_share}
+        given: Any = {"verbose": options.verbose, "n_factored": options.n_factored}
+        if options.noise_share is not None:  # nothing to learn
+            return GaussianProcess(noise_share=options.noise_share, **given).fit(matrices, y, parts)
         try:
             with time_limit(None if left is None else max(left, 1.0)):
                 return GaussianProcess(**given).fit(matrices, y, parts)
@@ -419,8 +417,7 @@ class ProcessClassifier(_Processes):
     """A Gaussian process for each class on being in it (1) or not (-1); one alone, for the second, of two classes.
 
     Leave-one-out scores, which have a closed form, calibrate the probabilities by a logistic regression. Of more
-    examples than ``Options.n_factored`` these scores are out of fold, blocks weigh the same, and noise is half of the
-    variance.
+    examples than ``Options.n_factored`` these scores are out of fold.
     """
 
     coefficients: Float64
@@ -428,10 +425,9 @@ class ProcessClassifier(_Processes):
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
         """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
-        n_classes, n_factored = int(codes.max()) + 1, self.options.n_factored
+        n_classes = int(codes.max()) + 1
         targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        noise_share = CLASS_NOISE if n_factored is not None and len(codes) > n_factored else None
-        left_out, means, held_out = self._fit(blocks, targets, noise_share)
+        left_out, means, held_out = self._fit(blocks, targets)
         scores = np.column_stack([_standardized(prediction) for prediction in left_out])
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_

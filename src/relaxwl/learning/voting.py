@@ -1,4 +1,4 @@
-"""A fitted support vector machine as plain arrays: decisions of all pairs of classes, and votes."""
+"""A fitted support vector machine as plain arrays: decisions of all pairs of classes, votes and margins."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# What puts a class with the most votes above one with a larger margin, in units of the margins.
+LEAD = 1e-6
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -77,3 +80,18 @@ class OneVsOneSVM:
         votes = (pairs > 0) @ np.maximum(sides, 0) + (pairs <= 0) @ np.maximum(-sides, 0)
         # Sums are squeezed into a third, so that they never outweigh a vote.
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)), np.float64)
+
+    def confidences(self, values: Float64) -> Float64:
+        """Return one column for each class: its margin, raised where the class has the most votes but not the largest.
+
+        Votes alone do not distinguish clear from doubtful cases. With two classes these are the decisions.
+        """
+        decisions = self.decisions(values)
+        if self.n_classes == 2:
+            return decisions
+        margins, rows, chosen = self.margins(values), np.arange(len(values)), decisions.argmax(axis=1)
+        others = margins.copy()
+        others[rows, chosen] = -np.inf
+        least = others.max(axis=1)
+        margins[rows, chosen] = np.maximum(margins[rows, chosen], least + LEAD * (1 + np.abs(least)))
+        return margins

@@ -197,26 +197,30 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
 
     Parameters
     ----------
-    views : sequence of str
+    views : sequence of str, default=("wl", "relaxed", "descriptors", "fingerprints")
         Which of "wl", "relaxed", "descriptors" and "fingerprints" to use.
-    max_depth : int
+    max_depth : int, default=4
         Depth of the largest trees of the graph kernels; depths 1 and 2 are used too.
-    n_partitions : int
+    n_partitions : int, default=30
         Number of random partitions of R-WL*.
-    atom_labels : str, sequence of str, or callable
+    atom_labels : str, sequence of str, or callable, default="element"
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
-    stereo : bool
+    stereo : bool, default=False
         Whether labels of atoms and bonds include chirality and E/Z configuration (descriptors and fingerprints ignore
         them).
-    standardize : bool
+    standardize : bool, default=False
         Whether to replace each molecule by its largest fragment, neutralized, in fitting and prediction.
-    scoring, calibration, skip_targets
-        As in :class:`relaxwl.GraphClassifier` and :class:`relaxwl.GraphRegressor`.
+    scoring : str, optional
+        Score used for model selection, as in :class:`relaxwl.GraphRegressor`.
+    calibration : {"cv", "split"}, default="cv"
+        Calibration of :meth:`predict_interval`, as in :class:`relaxwl.GraphRegressor`.
+    skip_targets : bool, default=False
+        Treatment of targets that cannot be learned, as in :class:`relaxwl.GraphClassifier`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the partitions of R-WL*.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     Attributes
@@ -237,8 +241,8 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     >>> smiles = ["C", "CC", "CCC", "CCCC", "CCO", "CCCO", "CCCCO", "CO"]
     >>> carbons = [1, 2, 3, 4, 2, 3, 4, 1]
     >>> model = MoleculeRegressor(random_state=0).fit(smiles, carbons)
-    >>> mean, deviation = model.predict(["CC(C)O"], return_std=True)
-    >>> bool(abs(mean[0] - 3) < 2 * deviation[0])
+    >>> mean, std = model.predict(["CC(C)O"], return_std=True)
+    >>> bool(abs(mean[0] - 3) < 2 * std[0])
     True
     """
 
@@ -248,30 +252,35 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
-    With more than 5,000 molecules there are fewer kernels (WL, exponential kernels of descriptors, Morgan counts), with
-    equal weights. With more than 20,000 the model is a linear SVM on explicit features.
+    With more than 5,000 molecules there are fewer kernels (WL to depth 3, exponential kernels of descriptors, Morgan
+    counts), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels are used
+    only without "wl". With more than 20,000 molecules the model is a linear SVM on explicit features.
 
     Parameters
     ----------
-    views : sequence of str
+    views : sequence of str, default=("wl", "relaxed", "descriptors", "fingerprints")
         Which of "wl", "relaxed", "descriptors" and "fingerprints" to use.
-    max_depth : int
+    max_depth : int, default=4
         Depth of the largest trees of the graph kernels.
-    n_partitions : int
+    n_partitions : int, default=30
         Number of random partitions of R-WL*.
-    atom_labels : str, sequence of str, or callable
+    atom_labels : str, sequence of str, or callable, default="element"
         Labels of atoms; see :func:`relaxwl.molecules.from_smiles`.
-    stereo : bool
+    stereo : bool, default=False
         Whether labels of atoms and bonds include chirality and E/Z configuration.
-    standardize : bool
+    standardize : bool, default=False
         Whether to replace each molecule by its largest fragment, neutralized.
-    scoring, calibration, skip_targets
-        As in :class:`relaxwl.GraphClassifier`.
+    scoring : str, optional
+        Score used for model selection, as in :class:`relaxwl.GraphClassifier`.
+    calibration : {"cv", "split"}, default="cv"
+        Calibration of :meth:`predict_set`, as in :class:`relaxwl.GraphClassifier`.
+    skip_targets : bool, default=False
+        Treatment of targets that cannot be learned, as in :class:`relaxwl.GraphClassifier`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, default=None
         Seeds the partitions of R-WL*.
-    verbose : int
+    verbose : int, default=0
         1 logs progress.
 
     Attributes
@@ -279,7 +288,7 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     classes_ : array
         The classes.
     kernel_weights_ : dict
-        The weight of each kernel, the mean over the classes.
+        The weight of each kernel, the mean over the classes (with more than 5,000 molecules equal shares).
 
     See Also
     --------

@@ -42,11 +42,14 @@ from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 # Up to so many objects each kernel has its Gram matrix. Beyond, Gaussian processes take one matrix, of a sum of kernels
-# whose weights regressors learn from a sample of N_WEIGHED, and classifiers set equal; from LINEAR_FROM on, or if
+# whose weights regressors learn from a sample of N_WEIGHED, and classifiers set equal; beyond LINEAR_FROM, or if
 # memory is short, and where support vector machines classify at once, there are linear models on explicit features.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
 # Objects whose covariance is factored where kernels are not weighed: they precondition, and say what deviations are.
 N_FACTORED = 500
+# Share of the variance that is noise there. The likelihood, which takes memberships of classes for numbers with normal
+# errors, finds less noise than predicts best, and cross-validated scores of rare classes are too uncertain to choose.
+CLASS_NOISE = 0.5
 # Targets, evenly spaced, whose weights of kernels are averaged.
 N_WEIGHED_TARGETS = 6
 # Graphs of shards whose distances to cluster centers say what is usual.
@@ -112,7 +115,7 @@ class GraphPredictor(GraphEstimator):
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts; for molecules SMILES or RDKit's
             The objects. A ShardedCollection is processed shard by shard, on the current Dask client if there is one,
             and gives a linear model; ``y`` defaults to its targets.
-        y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame
+        y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame, optional
             The classes or numbers. In a table of several targets NaN, None and ``pandas.NA`` are missing values: every
             kernel is fitted once, and each target is learned from the objects that have a value.
         extra : array-like (n_objects, n_columns), optional
@@ -148,6 +151,14 @@ class GraphPredictor(GraphEstimator):
         apart = np.isin(copies, copies[chosen])
         proper, held_out = np.flatnonzero(~apart), np.flatnonzero(apart)
         known = [target.take(proper) for target in targets]
+        for target in known:
+            classes = [] if target.classes is None else np.asarray(target.classes).tolist()
+            missing = np.setdiff1d(np.arange(len(classes)), target.values)
+            if len(classes) > 1 and len(missing):
+                raise ParameterError(
+                    f"calibration='split' sets aside all {self.things} of class {classes[missing[0]]!r} of target "
+                    f"{target.name!r}; use calibration='cv'"
+                )
         self._fit(objects.take(proper), known, None if weights is None else weights[proper])
         self._split = [self._split_scores(objects, target, number, held_out) for number, target in enumerate(targets)]
         return self
@@ -222,9 +233,9 @@ class GraphPredictor(GraphEstimator):
 
     def _weighed_targets(self, targets: list[Target]) -> list[Target]:
         """Return some of the targets, evenly spaced, by which kernels are weighed; none where they are classes."""
-        learned = [target for target in targets if not target.is_constant and target.classes is None]
-        some = np.unique(np.linspace(0, len(learned) - 1, min(N_WEIGHED_TARGETS, len(learned))).astype(np.int64))
-        return [learned[place] for place in some]
+        numbers = [target for target in targets if target.classes is None]
+        some = np.linspace(0, len(numbers) - 1, min(N_WEIGHED_TARGETS, len(numbers))).astype(np.int64)
+        return [numbers[place] for place in some]
 
     def _learned_shares(self, targets: list[Target], names: list[str]) -> list[dict[str, float]]:
         """Return the shares of kernels that a process learns of each target, from a sample of objects that have it."""
@@ -259,8 +270,11 @@ class GraphPredictor(GraphEstimator):
             groups = None if self._copies is None else self._copies[target.rows]
             combined = not large and COMBINED in inputs
             options = self._options(Deadline(own_part), None if large else inputs)
-            n_factored = N_FACTORED if target.classes is not None else N_WEIGHED
-            options = replace(options, groups=groups, n_factored=n_factored if combined else None)
+            options = replace(options, groups=groups)
+            if combined:
+                plain = target.classes is not None
+                n_factored, noise_share = (N_FACTORED, CLASS_NOISE) if plain else (N_WEIGHED, None)
+                options = replace(options, n_factored=n_factored, noise_share=noise_share)
             kind = self._linear_head if large else self._kernel_head
             mine = _rows(inputs, target.rows, self.n_objects_in_, target is targets[-1])
             head = kind(options).fit(mine, target.values, own)
@@ -285,9 +299,9 @@ class GraphPredictor(GraphEstimator):
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
-        if self._compares():
+        heads: list[Any] = [head for head in self._heads if head is not None]
+        if heads and self._compares():
             # A process that finds noise alone keeps all blocks, whatever those of other targets weigh.
-            heads: list[Any] = [head for head in self._heads if head is not None]
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
         self.__dict__.pop("_fitted_views", None)
 
@@ -318,7 +332,7 @@ class GraphPredictor(GraphEstimator):
         ----------
         X : as in ``fit``
             The objects to find neighbors of.
-        n_neighbors : int
+        n_neighbors : int, default=5
             Number of neighbors of each object, at most the number of training objects.
         extra : array-like, optional
             Additional features of the objects, as in ``fit``.
@@ -635,22 +649,27 @@ class GraphPredictor(GraphEstimator):
         """Say whether predictions compare objects with the training objects, which linear models do not."""
         return not any(isinstance(head, Linear) for head in self._heads)
 
-    def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> list[tuple[Any, ...]]:
-        """Return what the heads of some targets predict from: features, or blocks with the training objects."""
+    def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Yield what the heads of some targets predict from: features, or blocks with the training objects."""
         heads = [self._heads[number] for number in numbers]
         if heads and isinstance(heads[0], Linear):
-            return [(self._blocks.features(objects),)] * len(heads)
-        return self._compared(self._blocks.represent(objects), heads, calibrating) if heads else []
+            yield from [(self._blocks.features(objects),)] * len(heads)
+        elif heads:
+            yield from self._compared(self._blocks.represent(objects), heads, calibrating)
 
-    def _compared(self, represented: list[Any], heads: Sequence[Any], calibrating: bool = False) -> list[Any]:
-        """Return blocks between represented and training objects, and of each alone, as each head takes them."""
+    def _compared(
+        self, represented: list[Any], heads: Sequence[Any], calibrating: bool = False
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield blocks between represented and training objects, and of each alone, as each head takes them."""
         wanted = [head.calibration_rows if calibrating else head.rows for head in heads]
         rows = wanted[0] if len(heads) == 1 else np.unique(np.concatenate(wanted))
         blocks, own = self._blocks.matrices(represented, self._blocks.training(rows)), self._blocks.own(represented)
         if len(heads) == 1:
-            return [(blocks, own)]
-        places = [np.searchsorted(rows, some) for some in wanted]
-        return [({name: block[:, some] for name, block in blocks.items()}, own) for some in places]
+            yield blocks, own
+            return
+        for some in wanted:  # one after the other: each is a copy
+            places = np.searchsorted(rows, some)
+            yield {name: block[:, places] for name, block in blocks.items()}, own
 
     def _explained(self, batch: Objects, number: int) -> Iterator[NodeEffects]:
         """Yield what the nodes of each object do to what is predicted for it."""
@@ -665,7 +684,7 @@ class GraphPredictor(GraphEstimator):
                 effects = self._blocks.node_features(one) @ head.directions[column]
             elif one.graphs.n_nodes:
                 without = [view.without_nodes(one) for view in self._blocks.views]
-                effects = value - head.values(*self._compared(without, [head])[0])[:, column]
+                effects = value - head.values(*next(self._compared(without, [head])))[:, column]
             else:
                 effects = np.zeros(0)
             molecule = None if one.molecules is None else one.molecules[0]
@@ -715,7 +734,7 @@ class GraphPredictor(GraphEstimator):
         same = np.zeros(n, np.int64)
         rows = [view.take(whole, same) for view, whole in zip(self._blocks.views, represented, strict=True)]
         rows[place] = changed
-        values: list[float] = head.values(*self._compared(rows, [head])[0])[:, column].tolist()
+        values: list[float] = head.values(*next(self._compared(rows, [head])))[:, column].tolist()
         return values
 
 

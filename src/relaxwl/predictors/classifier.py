@@ -192,7 +192,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
             For two classes one value per object, positive for the second class; else a value per class.
         """
         number = self._target_number(target)
-        parts = [self._heads[number].decisions(*self._inputs(batch, [number])[0]) for batch in self._batches(X, extra)]
+        inputs = (next(self._inputs(batch, [number])) for batch in self._batches(X, extra))
+        parts = [self._heads[number].decisions(*arrays) for arrays in inputs]
         table = np.concatenate([np.zeros((0, len(self._classes[number]))), *parts])
         return table[:, 1] - table[:, 0] if len(self._classes[number]) == 2 else table
 
@@ -317,12 +318,12 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         numbers = [number for number, head in enumerate(self._heads) if head is not None]
         parts: list[list[Float64]] = [[np.zeros((0, len(classes)))] for classes in self._classes]
         for batch in self._batches(X, extra):
-            inputs = dict(zip(numbers, self._inputs(batch, numbers), strict=True))
+            inputs = self._inputs(batch, numbers)
             for number, head in enumerate(self._heads):
                 if head is None:
                     parts[number].append(np.ones((len(batch), 1)))
                 else:
-                    table = np.maximum(head.outputs(*inputs[number])[:, 0], 1 / (head.n_examples + 2))
+                    table = np.maximum(head.outputs(*next(inputs))[:, 0], 1 / (head.n_examples + 2))
                     parts[number].append(table / table.sum(axis=1, keepdims=True))
         return [np.concatenate(tables) for tables in parts]
 

@@ -122,7 +122,8 @@ class FitReports:
             return "no target has two classes"
         first = self.reports[0]
         width = max(len(name) for name in (*self.names, "mean"))
-        lines = [f"{'':{width}}  {first.metric}, {first.validation} ({first.baseline_name})"]
+        validation = " or ".join(dict.fromkeys(report.validation for report in self.reports))
+        lines = [f"{'':{width}}  {first.metric}, {validation} ({first.baseline_name})"]
         for name, report in zip(self.names, self.reports, strict=True):
             numbers = f"{report.number(report.score)} ({report.number(report.baseline)})"
             lines.append(f"{name:{width}}  {numbers}  {report.task}; {report.chosen}")

@@ -114,7 +114,7 @@ class CountView:
         for exp(−λ·D) of the Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
     blocks : sequence of str
         The block of each similarity.
-    source : {"graphs", "molecules"}
+    source : {"graphs", "molecules"}, default="graphs"
         What the kernel counts in.
     """
 
@@ -400,9 +400,9 @@ class VectorView:
         of the median squared distance (None: a linear kernel).
     blocks : sequence of str
         The block of each kernel.
-    source : {"extra", "molecules"}
+    source : {"extra", "molecules"}, default="extra"
         What the scaler takes.
-    exponential : bool
+    exponential : bool, default=False
         Whether kernels with a width are exponential instead of Gaussian.
     """
 
