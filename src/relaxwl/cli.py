@@ -430,7 +430,7 @@ def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return a function that parses an integer within bounds."""
 
     def read(text: str) -> int:
-        if not text.isdecimal() or not least <= int(text) <= (int(text) if most is None else most):
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= (int(text) if most is None else most):
             bound = "" if most is None else f" and at most {most}"
             raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}{bound}, not {text!r}")
         return int(text)
