@@ -152,6 +152,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, -1 for all cores"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "all"], "--jobs must be a number of threads"),
         (["report", "{data}"], "there are no results"),
+        (["report", "{data}", "--folds", "3"], "unrecognized arguments: --folds 3 (see 'relaxwl report --help')"),
         (["distance", "{data}", "--depth", "-1", "--nodes", "0:0", "0:1"], "at least 0"),
     ],
 )

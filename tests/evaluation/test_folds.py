@@ -45,6 +45,7 @@ def test_a_file_is_read(tmp_path):
         ([FOLDS[0] | {"test": [9, 9]}], "twice in one"),
         ([FOLDS[0] | {"test": [0.5]}], "must be a list of positions"),
         ([FOLDS[0] | {"test": []}], "must be a list of positions"),
+        ([FOLDS[0] | {"test": [9, True]}], "must be a list of positions"),
     ],
 )
 def test_folds_that_make_no_sense_are_named(folds, words):
@@ -59,7 +60,7 @@ def test_bad_files_and_words_are_named(tmp_path):
     broken.write_text("[")
     with pytest.raises(ValueError, match=r"broken.json is not a JSON file"):
         read_splits(broken, 10)
-    for words in ("random:", "random:x", "random:0"):
+    for words in ("random:", "random:x", "random:0", "random:1_0", "random:\N{FULLWIDTH DIGIT FIVE}"):
         with pytest.raises(ValueError, match="must name a number of splits, as in 'random:5'"):
             read_splits(words, 10)
     with pytest.raises(ValueError, match="needs the group"):

@@ -48,9 +48,50 @@ def test_weighted_edge_lists(tmp_path):
     (tmp_path / "b.edgelist").write_text("# nothing\na b {'weight': 4}\n")
     assert as_collection(tmp_path, edge_attributes="weight").edge_attributes.ravel().tolist() == [2.5, 2.5, 1, 1, 4, 4]
     assert as_collection(tmp_path, edge_attributes="weight", directed=True).n_edges == 3
-    for weight in ("1_0", "\N{FULLWIDTH DIGIT FIVE}"):
-        (tmp_path / "b.edgelist").write_text(f"a b 1  # one\nb c {weight}\n", encoding="utf-8")
-        with pytest.raises(ValueError, match=r"b\.edgelist cannot be read as edgelist: line 2: .* is not a number"):
+    (tmp_path / "b.edgelist").write_text("a_1 1_0 {'1_0': '1_0', \"weight\": 4}  # 1_0\n")
+    assert as_collection(tmp_path, edge_attributes="weight").n_edges == 3
+
+
+@pytest.mark.parametrize("data", ["1_0", "\N{FULLWIDTH DIGIT FIVE}", "{'w': 1_0}", "{'a': 'it\\'s', 'w': 1.0_1}"])
+def test_numbers_that_only_python_reads_are_refused_in_edge_lists(tmp_path, data):
+    (tmp_path / "a.edgelist").write_text(f"a b 1  # one\nb c {data}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"a\.edgelist cannot be read as edgelist: line 2: numbers are written"):
+        as_collection(tmp_path)
+
+
+GML = """graph [
+  node [ id 0 label "1e5 # 1_0" ]
+  node [ id 1 label "b" ] # 1e5
+  edge [ source 0 target 1 w %s ]
+]
+"""
+
+
+def test_numbers_that_networkx_reads_in_parts_are_refused_in_gml(tmp_path):
+    for number, value in {"1.0e-05": 1e-5, "+.5": 0.5, "-2.E1": -20, "7": 7}.items():
+        (tmp_path / "a.gml").write_text(GML % number)
+        assert as_collection(tmp_path, edge_attributes="w").edge_attributes.tolist() == [[value], [value]]
+    for number in ("1e-05", "1E5", "1_0", "0x10", "1.5.2", "1.5e", "2inf"):
+        (tmp_path / "a.gml").write_text(GML % number)
+        with pytest.raises(ValueError, match=rf"a\.gml cannot be read as gml: line 4: '{number}' is not a number"):
+            as_collection(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["1_0", "\N{FULLWIDTH DIGIT FIVE}"])
+@pytest.mark.parametrize("kind", ["int", "long", "float", "double"])
+def test_numbers_that_only_python_reads_are_refused_in_graphml(tmp_path, text, kind):
+    graph = nx.path_graph(["a_1", "1_0"])
+    nx.set_node_attributes(graph, "1_0", "x")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    assert as_collection(tmp_path, node_label="x").node_vocabulary == ("1_0",)
+    written = (tmp_path / "a.graphml").read_text(encoding="utf-8")
+    default = f'attr.type="{kind}"><default>{text}</default></key>'
+    for changed in (
+        written.replace('"string"', f'"{kind}"').replace(">1_0<", f"> {text}<"),
+        written.replace('attr.type="string" />', default).replace('<data key="d0">1_0</data>', ""),
+    ):
+        (tmp_path / "a.graphml").write_text(changed, encoding="utf-8")
+        with pytest.raises(ValueError, match=rf"a\.graphml .*: '{text}' as a value of d0: numbers are written"):
             as_collection(tmp_path)
 
 

@@ -173,7 +173,7 @@ TABLE = {
     "igraph": (from_igraph, ALL),
     "GraphML folders": (from_graphml, ALL),
     "PyTorch Geometric": (from_pyg, ALL),
-    "dictionaries of a hub": (from_rows, ALL),
+    "dictionaries": (from_rows, ALL),
     "pandas": (from_pandas, ALL),
     "Arrow": (from_arrow, ALL),
     "Parquet": (from_parquet, ALL),

@@ -58,7 +58,7 @@ def journey(folder):
 
     page = (folder / "why.html").read_text()
     assert page.count("<section>") == 2
-    assert "pentanol-2: CCCC(C)O" in page
+    assert "pentanol-2 (CCCC(C)O): predicted" in page
     assert "Nearest training molecules" in page
     assert "class " not in page.split("<section>")[1].split("</h2>")[0]  # a number has no class
 

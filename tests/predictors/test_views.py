@@ -187,6 +187,8 @@ def test_vectors_beside_a_graph_stay_when_nodes_go():
     [
         (np.zeros((3, 2, 1)), "extra must be a table, not an array of shape"),
         ([[np.nan]], "extra must be finite"),
+        ([["1_0", 2.0]], "extra must be a table of numbers: '1_0' is not a number"),
+        (np.array([[1.0, "3"]], object), "extra must be a table of numbers: '3' is not a number"),
         (np.zeros((4, 1)), "extra must have 2 columns, as in fitting, not 1"),
     ],
 )

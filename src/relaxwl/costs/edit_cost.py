@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from relaxwl._validation import RandomState, check_choice, check_integer, check_number
+from relaxwl._validation import RandomState, as_floats, check_choice, check_integer, check_number
 from relaxwl.costs.codebook import (
     GAP,
     METRICS,
@@ -364,7 +364,7 @@ class EditCost:
                [1., 0.]])
         """
         names = distinct_labels(labels)
-        square = np.array(matrix, dtype=np.float64)
+        square = as_floats(matrix)
         if square.shape != (len(names) + 1, len(names) + 1):
             raise ValueError(
                 f"matrix has shape {square.shape}, but {len(names)} labels and the blank (last) need "

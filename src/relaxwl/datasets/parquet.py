@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
-from relaxwl._validation import check_choice, check_integer, plain_targets, repeated
+from relaxwl._validation import as_floats, check_choice, check_integer, plain_targets, repeated
 from relaxwl.datasets.parquet_pages import VALUE_BYTES, check_pages, read_chunks
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
     CollectionBuilder,
-    as_floats,
     as_names,
     common_direction,
     common_names,

@@ -196,7 +196,7 @@ def read_splits(splits: Any, n_graphs: int, groups: Sequence[Any] | None = None)
     """
     if isinstance(splits, str) and splits.partition(":")[0] in ("random", "scaffold"):
         kind, _, number = splits.partition(":")
-        if not number.isdecimal() or int(number) < 1:
+        if not (number.isascii() and number.isdecimal()) or int(number) < 1:
             raise ValueError(f"splits must name a number of splits, as in '{kind}:5', not {splits!r}")
         if kind == "random":
             return Splits(splits, int(number))
@@ -232,7 +232,7 @@ def _given_fold(fold: Any, n_graphs: int, where: str) -> Split:
         raise ValueError(f"{where}: there must be 'test' and 'model_selection' with 'train' and 'validation'") from None
     for name, part in parts.items():
         positions = np.asarray(part)
-        if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
+        if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions) or bool in map(type, part):
             raise ValueError(f"{where}, {name}: must be a list of positions of graphs")
         if positions.min() < 0 or positions.max() >= n_graphs:
             lie = f"{where}, {name}: positions must lie from 0 to {n_graphs - 1}"

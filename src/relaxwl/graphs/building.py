@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
-from relaxwl._validation import counted, is_integer, warn_user
+from relaxwl._validation import as_floats, counted, is_integer, warn_user
 from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order, first_of_runs, prefix_sums
 from relaxwl.graphs.labels import Label, encode_labels, plain_label
 
@@ -512,21 +512,6 @@ def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
     # A width of -1 cannot be inferred for graphs without nodes, whose width does not matter.
     parts = [array.reshape(length, -1 if length else 0) for array in arrays]
     return np.column_stack(parts) if parts else np.empty((length, 0))
-
-
-def as_floats(values: Any) -> Float64:
-    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10).
-
-    >>> as_floats([[1, None], [2.5, True]])
-    array([[1. , nan],
-           [2.5, 1. ]])
-    """
-    found = np.array(values)
-    if found.dtype.kind not in "biuf":
-        text = next((value for value in found.ravel().tolist() if isinstance(value, (str, bytes))), None)
-        if text is not None:
-            raise ValueError(f"{text!r} is not a number")
-    return found.astype(np.float64)
 
 
 def check_safe(values: dict[str, Any]) -> None:

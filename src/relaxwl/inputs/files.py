@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from relaxwl._storage import require_regular
 
@@ -13,6 +14,16 @@ READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_ed
 MAX_LINE = 1 << 16
 # Characters of what a parser says: some repeat the whole file.
 MAX_REASON = 300
+# Texts of Python, and numbers that mean something in Python alone.
+QUOTED = re.compile(rb"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+UNDERSCORE = re.compile(rb"\d_\d")
+PLAIN = "numbers are written in ASCII digits, without _"
+# Texts, comments, keys and numbers of GML; then what begins like a number, and is none.
+GML_TOKEN = re.compile(
+    rb'"[^"]*"|#.*|[A-Za-z]\w*|[+-]?(?:(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[Ee][+-]?[0-9]+)?|[0-9]+)(?![\w.])'
+    rb"|(?P<wrong>[+-]?[0-9.][\w.+-]*)"
+)
+GRAPHML_NUMBERS = ("int", "integer", "long", "float", "double")
 
 
 def graph_files(folder: str | os.PathLike[str]) -> list[Path]:
@@ -51,13 +62,12 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
     for file in files:
         require_regular(file)
         try:
+            CHECKS[file.suffix.lower()](file)
             if file.suffix.lower() == ".edgelist":
-                _check_lines(file)
                 kind = networkx.DiGraph if directed else networkx.Graph
                 try:
                     graph = networkx.read_edgelist(file, create_using=kind)
                 except TypeError:
-                    _check_weights(file)
                     graph = networkx.read_weighted_edgelist(file, create_using=kind)
             else:
                 graph = getattr(networkx, READERS[file.suffix.lower()])(file)
@@ -70,17 +80,46 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
     return graphs
 
 
-def _check_lines(file: Path) -> None:
+def _check_edges(file: Path) -> None:
+    """Refuse long lines, and numbers that only Python reads as such: 1_0 would be 10."""
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE} bytes")
+            data = QUOTED.sub(b"", b"".join(line.partition(b"#")[0].split(None, 2)[2:]))
+            if not data.isascii() or UNDERSCORE.search(data):
+                raise ValueError(f"line {number}: {PLAIN}")
 
 
-def _check_weights(file: Path) -> None:
-    """Refuse weights such as 1_0, which Python reads as 10, and digits of other scripts."""
-    with file.open(encoding="utf-8") as opened:
-        for number, line in enumerate(opened, 1):
-            weight = [*line.partition("#")[0].split(), "", "", ""][2]
-            if "_" in weight or not weight.isascii():
-                raise ValueError(f"line {number}: {weight!r} is not a number")
+def _check_gml(file: Path) -> None:
+    """Refuse numbers that networkx reads in two parts: 1e-05, as igraph writes it, would be 1 with an attribute e."""
+    text = file.read_bytes()
+    for found in GML_TOKEN.finditer(text):
+        if found["wrong"]:
+            line = text.count(b"\n", 0, found.start()) + 1
+            shown = found["wrong"][:40].decode()
+            raise ValueError(f"line {line}: {shown!r} is not a number of GML, which have a point, as in 1.0e-05")
+
+
+def _check_graphml(file: Path) -> None:
+    """Refuse values of numeric attributes that only Python reads as numbers."""
+    numeric: set[str] = set()
+    doubtful: dict[str, str] = {}
+    key = ""
+    for event, element in ElementTree.iterparse(file, ("start", "end")):
+        name = element.tag.rpartition("}")[2]
+        if event == "start":
+            if name in ("key", "data"):
+                key = element.get("id" if name == "key" else "key", "")
+                if name == "key" and element.get("attr.type") in GRAPHML_NUMBERS:
+                    numeric.add(key)
+            continue
+        text = element.text or ""
+        if name in ("data", "default") and ("_" in text or not text.isascii()):
+            doubtful.setdefault(key, text.strip())
+        element.clear()
+    for key in numeric & doubtful.keys():
+        raise ValueError(f"{doubtful[key][:40]!r} as a value of {key}: {PLAIN}")
+
+
+CHECKS = {".graphml": _check_graphml, ".gml": _check_gml, ".edgelist": _check_edges}

@@ -48,7 +48,7 @@ def read_pyg(graphs: list[Any], names: Names) -> GraphCollection:
 
 
 def is_row(item: Any) -> bool:
-    """Whether the item is a dictionary that holds edges as a row of a hub does."""
+    """Whether the item is a dictionary that holds edges in the form of a dataset row."""
     return isinstance(item, Mapping) and "edge_index" in item
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
+from relaxwl._validation import as_floats
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
@@ -521,7 +522,11 @@ class ColumnScaler:
 
 def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
     """Return a table of finite numbers, one row an object, or say what is wrong with it."""
-    table = np.asarray(vectors, np.float64)
+    table = np.asarray(vectors)
+    try:
+        table = table if table.dtype == np.float64 else as_floats(table)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"extra must be a table of numbers: {error}") from None
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or (n_rows is not None and len(table) != n_rows):
