@@ -164,7 +164,7 @@ def shards_case(rng: random.Random, folder: Path) -> None:
                 size += n_bytes
     listed = manifest.get("parts") if isinstance(manifest, dict) and rng.random() < 0.9 else None
     for part in listed if isinstance(listed, list) else []:
-        if isinstance(part, dict) and part.get("name") in files:
+        if isinstance(part, dict) and part.get("name") in list(files):
             part["sha256"] = hashlib.sha256(files[part["name"]]).hexdigest()
     files["manifest.json"] = json.dumps(manifest).encode() if rng.random() < 0.95 else changed_bytes(
         rng, files["manifest.json"])  # fmt: skip
