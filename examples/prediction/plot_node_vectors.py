@@ -48,8 +48,9 @@ scores = {
 print({name: f"{score:.2f}" for name, score in scores.items()})
 
 # %%
-# At depth 0 the kernel compares the ages alone, which are alike in both classes. From depth 1 on a vector holds the
-# mean of a person's age and the age of the friends, which varies more where friends are of similar age.
+# At depth 0 the kernel compares the ages alone, which are alike in both classes. From depth 1 on, each person's
+# vector holds the mean of their own age and the mean age of their friends, which varies more where friends are of
+# similar age.
 #
 # **Structure.** Ego networks of level 1 have no labels and no attributes. Structural features tell the four models
 # apart; exact neighborhoods hardly occur twice.

@@ -90,7 +90,7 @@ class GraphKernel(Kernel):
         return False
 
     def is_stationary(self) -> bool:
-        """Return False: graphs cannot be shifted.
+        """Return False: the kernel is not a function of differences of its inputs.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """Exact transport between small sparse measures, one pair at a time and in batches.
 
 A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The blank ⊥ is
-the last point of ``ground`` (see `point_cost`), a free reservoir that no measure stores. The distance of two measures
-is the cheapest transport after the lighter one has been filled up at ⊥.
+the last point of ``ground`` (see `point_cost`), which no measure stores. The distance of two measures is the cheapest
+transport after the lighter one has been filled up at ⊥.
 
 Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
 first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed form or by

@@ -291,12 +291,12 @@ class Explanation:
         """Accuracy of the linear model on held-out graphs and that of the baseline, in words; empty if unknown."""
         if self.model.r2 is not None:
             explained = f"{100 * self.model.r2:.0f} % of the variance of held-out graphs"
-            return f"A linear model on them explains {explained} (the mean predictor explains 0 %)."
+            return f"A linear model on the clusters explains {explained} (the mean predictor explains 0 %)."
         if self.model.accuracy is None:
             return ""
         return (
-            f"Accuracy of a linear model on them: {100 * self.model.accuracy:.1f} % of held-out graphs (nested "
-            f"cross-validation); majority-class baseline {100 * self.target.chance:.1f} %."
+            f"A linear model on the clusters classifies {100 * self.model.accuracy:.1f} % of held-out graphs correctly "
+            f"(nested cross-validation); majority-class baseline {100 * self.target.chance:.1f} %."
         )
 
     @property
