@@ -90,8 +90,8 @@ nearly every neighborhood is unique, and few match exactly.
 ABLATIONS = """\
 ## Parameters
 
-R-WL\\* as in [Results](results.md) (depth selected from 0 to 4, 3 partitions, √trees clusters, all costs 1) with one
-parameter changed, two repetitions. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters
+R-WL\\* as in [Results](results.md) (3 partitions, √trees clusters, all costs 1), but with the depth selected from 0 to 4, and with
+one parameter changed, two repetitions. On the unlabeled sets √trees/4 clusters are less accurate, more than √trees clusters
 change the accuracy by less than a point, ten partitions are one to two points more accurate than three, and partitions without
 k-means iterations are as accurate. The insertion cost has no effect there, and depth weights have little. On PTC_MR all differences are as
 small as those between two repetitions.
