@@ -32,6 +32,7 @@ def test_the_version_is_the_same_everywhere():
     root = SOURCE.parents[1]
     assert relaxwl.__version__ == relaxwl._version.__version__
     assert f"version: {relaxwl.__version__}\n" in (root / "CITATION.cff").read_text("utf-8")
+    assert f"version = {{{relaxwl.__version__}}}," in (root / "docs" / "cite.md").read_text("utf-8")
     assert f"## {relaxwl.__version__} " in (root / "CHANGELOG.md").read_text("utf-8")
 
 

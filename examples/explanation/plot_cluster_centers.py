@@ -2,8 +2,8 @@
 Centers of clusters of trees
 ============================
 
-Each cluster of neighborhoods has a center, which is a tree: the one with the smallest sum of distances to the members
-of the cluster.
+Each cluster of neighborhoods has a center, which is a tree. k-means chooses it to make the sum of distances to the
+members of the cluster small.
 """
 
 from pathlib import Path
@@ -23,19 +23,20 @@ for cluster in range(len(partition)):
     print(f"cluster {cluster}: center {partition.center_tree(cluster)}, {len(partition.members(cluster))} examples")
 
 # %%
-# Distances of members of the first cluster to its center, in edits.
+# A fitted partition keeps up to five members of each cluster as examples, the nearest to the center first. With unit
+# costs their distances to the center are numbers of edits.
 
 center = partition.center_tree(0)
 trees = [relaxwl.unfolding_tree(graphs[graph], node, 1) for graph, node in partition.members(0)]
 distances = [relaxwl.tree_edit_distance(tree, center) for tree in trees]
 figure, axes = plt.subplots(figsize=(5.5, 3), layout="constrained")
 axes.bar(*np.unique(distances, return_counts=True), width=0.6)
-axes.set(xlabel="distance to the center", ylabel="members", title=f"around {center}")
+axes.set(xlabel="distance to the center", ylabel="examples", title=f"around {center}")
 axes.xaxis.get_major_locator().set_params(integer=True)
 plt.show()
 
 # %%
-# The edits that turn the farthest member into the center.
+# The edits that turn the farthest of these examples into the center.
 
 farthest = trees[int(np.argmax(distances))]
 mapping = relaxwl.tree_edit_mapping(farthest, center)

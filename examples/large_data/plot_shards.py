@@ -4,7 +4,7 @@ Shards and Dask
 
 Collections that do not fit into memory are stored in a folder of shards. A model is fitted on a sample and applied to
 all shards, or fitted on all shards with Dask. This example uses a cluster of one thread; with ``Client("tcp://…")``
-the same code runs on any Dask cluster.
+the same code runs on any Dask cluster whose workers can read the folder.
 """
 
 from pathlib import Path

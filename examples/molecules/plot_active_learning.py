@@ -79,7 +79,7 @@ for name, counts in found.items():
     print(f"{name}: {counts[:, -1].mean():.1f} of the best ten after {measured[-1]} measurements")
 
 # %%
-# scikit-learn's Gaussian process learns amplitude and noise as well:
+# The formulas above take the noise as given. scikit-learn's Gaussian process learns it, and the amplitude:
 
 tanimoto = relaxwl.WeisfeilerLehman(2, similarity="tanimoto")
 kernel = relaxwl.gp.GraphKernel(tanimoto, depth_weights_bounds="fixed") + WhiteKernel(0.1, (1e-8, 1.0))

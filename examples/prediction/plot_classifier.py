@@ -47,8 +47,8 @@ plt.show()
 print(f"mean confidence {confidence.mean():.2f}, share of correct predictions {correct.mean():.2f}")
 
 # %%
-# Of the four groups, more confident predictions are more often correct, and the share of correct predictions is within
-# a few points of the mean confidence.
+# In the four groups of predictions the share of correct ones grows with the confidence, and is within a few points of
+# the mean confidence.
 
 # %%
 # **Novelty.** Values above 1 mark networks that are unlike the training data, here random regular graphs.

@@ -3,7 +3,8 @@ Exact and relaxed matching on dense networks
 ============================================
 
 The ego network of a person shows who knows whom among the person's friends. Four models of how friendships arise give
-four classes with equal numbers of people and friendships. Networks of level 1 are sparse, those of level 4 are dense.
+four classes, in which the numbers of people and friendships have the same distribution. Networks of level 1 are sparse,
+those of level 4 are dense.
 The example compares the Weisfeiler-Lehman kernel, which matches equal neighborhoods, with the relaxed kernel, which
 matches similar ones.
 """
@@ -44,8 +45,8 @@ for level in levels:
     print(f"level {level}: {unique[-1]:.0%} unique, WL {accuracy['WL'][-1]:.2f}, R-WL* {accuracy['R-WL*'][-1]:.2f}")
 
 # %%
-# In dense networks nearly every neighborhood is unique. With 120 graphs the standard error of an accuracy is about four
-# points.
+# In dense networks nearly every neighborhood is unique. With 120 graphs the standard error of an accuracy is four to
+# five points.
 
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for name, values in accuracy.items():

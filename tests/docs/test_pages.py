@@ -6,6 +6,7 @@ of one run and is not compared. ``PYTHONPATH=src:tests python tests/docs/test_pa
 the outputs into them.
 """
 
+import ast
 import contextlib
 import io
 import os
@@ -22,6 +23,7 @@ import pytest
 from platforms import posix
 
 ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
 GENERATED = ("api", "gallery", "command-line")
 FOUND = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[!_]*/*.md"))]
 PAGES = [ROOT / "README.md", *(page for page in FOUND if page.parent.name not in GENERATED)]
@@ -120,6 +122,27 @@ def test_every_block_has_a_language_and_a_real_output(page):
     assert all(openings), f"{page.name}: a block without a language: call it text"
     shown = [block.printed for block in blocks(text) if block.printed]
     assert not any(re.search(r"^\.\.\.$| \.\.\.", printed, re.M) for printed in shown), "outputs are shown as they are"
+
+
+@pytest.mark.parametrize("page", [*PAGES, BENCHMARKS / "README.md"], ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_benchmarks_have_these_options(page):
+    commands = re.findall(r"(python benchmarks/|`)(\w+\.py)((?:\\\n|[^`|\n])*)", page.read_text(encoding="utf-8"))
+    for start, name, arguments in commands:
+        script = BENCHMARKS / name
+        if start != "`" or page.parent == BENCHMARKS or script.is_file():
+            text = script.read_text(encoding="utf-8")
+            missing = [option for option in re.findall(r"--[\w-]+", arguments) if f'"{option}"' not in text]
+            assert not missing, f"{page.name}: {name} has no {missing}"
+
+
+def test_the_page_of_claims_has_the_texts_of_its_script():
+    script = ast.parse((ROOT / "docs" / "make_claims.py").read_text(encoding="utf-8"))
+    constants = [node.value for node in script.body if isinstance(node, ast.Assign)]
+    texts = [node.value for node in constants if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert len(texts) == 8
+    for text in texts:
+        assert text.format(n=400 if "{sets}" in text else 80, sets=5).rstrip() in page
 
 
 def main() -> None:

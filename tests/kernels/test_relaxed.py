@@ -1,4 +1,5 @@
 import logging
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -190,6 +191,19 @@ def test_partitions_take_the_numbers_of_clusters_in_turn(approximate):
 def test_wrong_numbers_of_clusters_are_named(given, message):
     with pytest.raises(ValueError, match=message):
         kernel_of({}, n_clusters=given).fit(collection(TRAIN))
+
+
+def test_memory_does_not_grow_with_the_square_of_the_number_of_labels():
+    n_labels = 2100
+    path = (n_labels, [(node, node + 1) for node in range(n_labels - 1)], list(range(n_labels)))
+    graphs = GraphCollection.from_edges([path, (3, [(0, 1), (1, 2)], [0, 1, 2])])
+    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=4, max_iter=0, random_state=0)
+    kernel.fit(graphs).transform(graphs)  # compiles
+    tracemalloc.start()
+    kernel.fit(graphs).transform(graphs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * n_labels**2 / 4
 
 
 @pytest.mark.parametrize("normalize", ["sum", 1, None])

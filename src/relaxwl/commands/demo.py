@@ -21,8 +21,8 @@ LEVELS = (1, 2, 3, 4)
 def run(arguments: Namespace, console: Console) -> None:
     """Compare four kernels on ego networks of four densities, then fit a predictor."""
     console.note(
-        "Ego networks from four kinds of random networks, at four densities. All kinds have the same numbers of\n"
-        "nodes and edges, so counts cannot separate them (chance level 25 %).\n"
+        "Ego networks from four kinds of random networks, at four densities. The numbers of nodes and edges have\n"
+        "the same distribution in all kinds, so counts cannot separate them (chance level 25 %).\n"
     )
     records: list[Record] = []
     for level in LEVELS:
