@@ -77,6 +77,7 @@ def saved(tmp_path_factory):
         "classifier": (clone(CLASSIFIER), Y, None),
         "regressor": (clone(REGRESSOR), EXTRA[:, 0], EXTRA),
         "targets": (clone(REGRESSOR), EXTRA, None),
+        "classes": (clone(CLASSIFIER), np.column_stack([Y, Y]), None),
         "linear": (clone(CLASSIFIER), Y, EXTRA),
         "linear regressor": (clone(REGRESSOR), EXTRA[:, 0], None),
     }
@@ -133,6 +134,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("classifier", ["classes_"], changed({"list": [0, 1]}), "classes"),
         ("classifier", ["classes_"], array(lambda c: c[::-1]), "different classes, in order"),
         ("classifier", ["classes_"], array(lambda c: c[:2]), "must be one of 2 classes"),
+        ("classes", ["classes_", "list", 1], array(lambda c: c[:1]), "must be one of 1 classes"),
         ("classifier", ["classes_"], array(lambda c: np.where(c, c, np.nan)), "different classes"),
         ("classifier", ["classes_"], array(lambda c: np.arange(1001)), "2 to 1000 classes"),
         ("classifier", ["_novelty", "state", "usual"], changed("x"), "usual must be a finite number"),
@@ -205,7 +207,7 @@ def test_parts_that_do_not_fit_are_refused_at_loading(saved, tmp_path, name, pla
         items = items[key]
     change(items, last, arrays)
     (tmp_path / "crafted.rwl").write_bytes(written(header, arrays))
-    kind = GraphClassifier if name in ("classifier", "linear") else GraphRegressor
+    kind = GraphClassifier if name in ("classifier", "classes", "linear") else GraphRegressor
     with pytest.raises(ModelFileError, match=message):
         kind.load(tmp_path / "crafted.rwl")
 

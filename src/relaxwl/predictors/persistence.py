@@ -329,6 +329,7 @@ def check_predictor(model: Any) -> None:
             used = head.parts if isinstance(head, KernelSVM) else head.blocks
             require(set(used) <= set(blocks.names), "the blocks of a head must be those of the views")
         n_classes = 1 if classes[place] is None else len(classes[place])
-        require(n_classes == 1 or head.n_classes == n_classes, f"the head must be one of {n_classes} classes")
+        if classes[place] is not None:
+            require(head.n_classes == n_classes, f"the head must be one of {n_classes} classes")
         if model._split:
             _check_calibration(model._split[place], 1, n_classes)
