@@ -11,6 +11,7 @@ from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels import baselines
+from relaxwl.predictors import AveragedKernel
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "choosing.md").read_text(encoding="utf-8")
 COLUMNS = ("labels", "attributes", "edges", "weights", "arcs", "molecules", "shards")
@@ -32,10 +33,12 @@ OPTIONS = {
     "WeisfeilerLehman": {"edges": {"edge_labels": True}},
     "WLOptimalAssignment": {"edges": {"edge_labels": True}},
     "WassersteinWL": {"attributes": {"scheme": "continuous"}},
+    "AveragedKernel": {"attributes": {"combination": "all + vectors"}, "weights": {"combination": "attributes"}},
 }  # fmt: skip
 KERNELS = {
     "RelaxedWeisfeilerLehman": lambda **options: RelaxedWeisfeilerLehman(2, n_clusters=9, random_state=0, **options),
     "ContinuousWeisfeilerLehman": lambda **options: ContinuousWeisfeilerLehman(random_state=0, **options),
+    "AveragedKernel": lambda **options: AveragedKernel(effort="quick", random_state=0, **options),
     "WeisfeilerLehman": WeisfeilerLehman,
     **{
         name: getattr(baselines, name)
@@ -95,3 +98,11 @@ def test_kernels_are_fitted_to_shards_where_the_table_says(name, tmp_path):
     else:
         with pytest.raises((TypeError, ValueError), match=r"cannot be fitted to shards|is a whole GraphCollection"):
             KERNELS[name]().fit(shards)
+
+
+@pytest.mark.parametrize("what", CARRIED)
+def test_forests_use_what_the_table_says(what):
+    y = np.arange(12) % 2
+    graphs = graphs_that_differ_in(what)[y]
+    forest = baselines.StatisticsForestClassifier(20, random_state=0).fit(graphs, y)
+    assert (forest.score(graphs, y) == 1) == (row_of("StatisticsForestClassifier")[what] == "yes")
