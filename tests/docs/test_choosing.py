@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import load_npz, vstack
 
 from relaxwl import ContinuousWeisfeilerLehman, EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.distributed import ShardedCollection, ShardWriter
+from relaxwl.distributed import ShardedCollection, ShardWriter, transform_to_files
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels import baselines
@@ -56,8 +57,8 @@ def row_of(name):
     return dict(zip(COLUMNS, (cell.strip() for cell in cells), strict=True))
 
 
-def graphs_that_differ_in(what, directed=False):
-    builder = CollectionBuilder(directed=what == "arcs" or directed)
+def graphs_that_differ_in(what):
+    builder = CollectionBuilder(directed=what == "arcs")
     for carried in CARRIED[what]:
         columns = {name: list(values) for name, values in carried.items()}
         builder.add(4, columns.pop("edges", [(0, 1), (1, 2), (2, 3)]), **columns)
@@ -86,18 +87,32 @@ def test_kernels_use_what_the_table_says(name):
         assert options is None or tells_apart(make(**options), graphs), what
 
 
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernels_are_fitted_to_shards_where_the_table_says(name, tmp_path):
+@pytest.fixture
+def sharded(tmp_path):
+    """Return graphs and shards of them."""
     graphs = graphs_that_differ_in("labels")[[0, 1, 0, 1]]
     with ShardWriter(tmp_path / "shards", 2) as writer:
         writer.add(graphs)
-    shards = ShardedCollection.open(tmp_path / "shards")
+    return graphs, ShardedCollection.open(tmp_path / "shards")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_are_fitted_to_shards_where_the_table_says(name, sharded):
+    graphs, shards = sharded
     if row_of(name)["shards"] == "yes":
         fitted, expected = (KERNELS[name]().fit(given).weighted_counts(graphs) for given in (shards, graphs))
         np.testing.assert_array_equal(fitted.toarray(), expected.toarray())
     else:
         with pytest.raises((TypeError, ValueError), match=r"cannot be fitted to shards|is a whole GraphCollection"):
             KERNELS[name]().fit(shards)
+
+
+def test_exact_kernels_are_applied_to_shards(sharded, tmp_path):
+    graphs, shards = sharded
+    assert row_of("approximate=False")["shards"] == "apply"
+    kernel = RelaxedWeisfeilerLehman(2, approximate=False, random_state=0).fit(graphs)
+    parts = [load_npz(path) for path in transform_to_files(kernel, shards, tmp_path / "features")]
+    assert (vstack(parts) != kernel.transform(graphs)).nnz == 0
 
 
 @pytest.mark.parametrize("what", CARRIED)
