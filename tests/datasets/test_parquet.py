@@ -95,10 +95,12 @@ def test_pairs_and_two_lists_are_told_apart(tmp_path):
         read_parquet(path, edge_form="columns")
 
 
+@pytest.mark.filterwarnings("ignore:1 parallel edge dropped")
 @pytest.mark.parametrize(
     ("carried", "directed"),
     [
         ({}, False),
+        ({"edge_index": [[0, 1, 1, 2, 0], [1, 0, 2, 1, 1]]}, False),
         ({"edge_attr": [1.5, 2.5, 2.5, 1.5]}, True),
         ({"edge_attr": [1.5, 1.5, None, None]}, False),
         ({"edge_label": ["-", "=", "=", "-"]}, True),

@@ -341,7 +341,7 @@ class NodeClusters(_OnKernel):
             1 where a node belongs to a cluster, else 0.
         """
         check_is_fitted(self)
-        return self._columns(self.kernel_.node_clusters(_network(X)))
+        return self._columns(self.kernel_.node_clusters(_network(X, self.kernel_.directed_)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit and return one row for each node, as ``fit(X).transform(X)``.
@@ -404,12 +404,14 @@ class NodeClusters(_OnKernel):
         return columns if self.sparse_output else columns.toarray()
 
 
-def _network(X: Any) -> GraphCollection:
-    """Return a collection, also of a single graph."""
+def _network(X: Any, directed: bool | None = None) -> GraphCollection:
+    """Return a collection, also of a single graph; ``directed`` is the type of graphs that do not tell."""
+    if isinstance(X, GraphCollection):
+        return X
     try:
-        return as_collection(X)
+        return as_collection(X, directed=directed)
     except TypeError:
-        return as_collection([X])
+        return as_collection([X], directed=directed)
 
 
 def _indicators(ids: Int32, n_clusters: int) -> csr_array:
