@@ -29,7 +29,8 @@ def test_a_fitted_table_predicts_with_deviations(table, model, tmp_path, capsys)
     page = tmp_path / "why.html"
     pictures = ["--page", str(page), "--page-graphs", "2"]
     assert main(["predict", str(model), str(table), *columns, "-o", str(output), "--json", *pictures]) == 0
-    assert page.read_text().count("<section>") == 2
+    assert page.read_text().count("<section>") == page.read_text().count("Nearest training molecules") == 2
+    assert "<figcaption>Descriptors" in page.read_text()
     rows = read(output)
     assert [row["structure"] for row in rows] == [smiles for smiles, _ in ROWS]
     assert rows[0]["name"] == "name 0"

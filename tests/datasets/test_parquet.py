@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from relaxwl import GraphCollection
+from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import read_parquet, write_parquet
 from relaxwl.datasets.parquet_pages import read_chunks
 from relaxwl.graphs.building import CollectionBuilder
@@ -95,6 +95,28 @@ def test_pairs_and_two_lists_are_told_apart(tmp_path):
         read_parquet(path, edge_form="columns")
 
 
+@pytest.mark.filterwarnings("ignore:1 parallel edge dropped")
+@pytest.mark.parametrize(
+    ("carried", "directed"),
+    [
+        ({}, False),
+        ({"edge_index": [[0, 1, 1, 2, 0], [1, 0, 2, 1, 1]]}, False),
+        ({"edge_attr": [1.5, 2.5, 2.5, 1.5]}, True),
+        ({"edge_attr": [1.5, 1.5, None, None]}, False),
+        ({"edge_label": ["-", "=", "=", "-"]}, True),
+        ({"edge_label": ["-", "-", None, None]}, False),
+    ],
+    ids=str,
+)
+def test_directions_are_told_as_in_rows(tmp_path, carried, directed):
+    row = {"edge_index": [[0, 1, 1, 2], [1, 0, 2, 1]], "num_nodes": 3, **carried}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "a.parquet")
+    found, _ = read_parquet(tmp_path / "a.parquet", missing="?")
+    assert found.directed == directed
+    edge_label = "edge_label" if "edge_label" in carried else None
+    assert as_collection([row], edge_label=edge_label, missing="?") == found
+
+
 def test_missing_attributes_and_names_come_back(tmp_path):
     builder = CollectionBuilder(missing="?")
     for size in (2, 3):
@@ -108,6 +130,8 @@ def test_missing_attributes_and_names_come_back(tmp_path):
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "foreign.parquet")
     foreign, _ = read_parquet(tmp_path / "foreign.parquet", missing="none")
     assert foreign[0].node_labels == ["a", "none"]
+    several, _ = read_parquet(tmp_path / "foreign.parquet", node_label=["node_label", "node_feat"], missing="none")
+    assert several[0].node_labels == [("a", 1), ("none", "none")]
     assert np.isnan(foreign.node_attributes[1, 0])
 
 

@@ -16,7 +16,7 @@ from relaxwl import GraphCollection, as_collection
 from relaxwl.datasets import read_parquet, read_tu, write_parquet
 from relaxwl.graphs.building import CollectionBuilder
 
-COLUMNS = ("labels", "attributes", "weights", "direction", "isolated nodes", "names")
+COLUMNS = ("labels", "attributes", "weights", "direction", "isolated nodes", "graph names")
 NAMES = {"node_label": "label", "edge_label": "label", "node_attributes": "attributes", "edge_attributes": "attributes"}
 
 
@@ -41,7 +41,8 @@ def random_graphs(number, seed, directed, carry):
         if "weights" in carry:
             columns["edge_attributes"] = rng.uniform(1.5, 2, (len(edges), 1))
         builder.add(n, edges, **columns)
-    return GraphCollection(**builder.build())
+    names = [f"graph {index:05}" for index in range(number)] if "graph names" in carry else None
+    return GraphCollection(**builder.build(), names=names)
 
 
 def arcs_of(graph):
@@ -57,6 +58,7 @@ def tensors(graph):
     arcs, labels, weights = arcs_of(graph)
     found = {"edge_index": arcs.T, "num_nodes": graph.n_nodes}
     optional = {"kind": graph.node_labels, "x": graph.node_attributes, "bond": labels, "edge_attr": weights}
+    found |= {} if graph.name is None else {"name": graph.name}
     return found | {name: np.asarray(values) for name, values in optional.items() if values is not None}
 
 
@@ -75,6 +77,8 @@ def from_igraph(graphs, _):
     made = []
     for graph in graphs:
         other = igraph.Graph(graph.n_nodes, graph.edges.tolist(), directed=graph.directed)
+        if graph.name is not None:
+            other["name"] = graph.name
         for name, nodes, edges in (
             ("label", graph.node_labels, graph.edge_labels),
             ("attributes", graph.node_attributes, graph.edge_attributes),
@@ -93,7 +97,7 @@ def from_graphml(graphs, folder):
     for number, graph in enumerate(graphs.to_networkx()):
         for *_, data in [*graph.nodes(data=True), *graph.edges(data=True)]:
             data.update({f"x{i}": float(value) for i, value in enumerate(data.pop("attributes", []))})
-        nx.write_graphml(graph, folder / f"{number:05}.graphml")
+        nx.write_graphml(graph, folder / f"{graph.graph.get('name', f'{number:05}')}.graphml")
     weights = [] if graphs.edge_attributes is None else ["x0"]
     return as_collection(folder, node_attributes=nodes or None, edge_attributes=weights or None)
 
@@ -103,9 +107,7 @@ def from_pyg(graphs, _):
 
 
 def rows_of(graphs):
-    return [
-        {name: np.asarray(v).tolist() if name != "num_nodes" else v for name, v in tensors(g).items()} for g in graphs
-    ]
+    return [{name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in tensors(g).items()} for g in graphs]
 
 
 def from_rows(graphs, _):
@@ -167,7 +169,7 @@ def from_tu(graphs, folder):
 
 
 # The table: which source keeps what. A source that keeps weights keeps them as an edge attribute.
-ALL = set(COLUMNS) - {"names"}
+ALL = set(COLUMNS)
 TABLE = {
     "networkx": (from_networkx, ALL),
     "igraph": (from_igraph, ALL),
@@ -177,9 +179,9 @@ TABLE = {
     "pandas": (from_pandas, ALL),
     "Arrow": (from_arrow, ALL),
     "Parquet": (from_parquet, ALL),
-    "TU files": (from_tu, ALL),
-    "tuples": (from_tuples, ALL - {"attributes"}),
-    "SciPy and NumPy matrices": (from_scipy, ALL - {"labels", "attributes"}),
+    "TU files": (from_tu, ALL - {"graph names"}),
+    "tuples": (from_tuples, ALL - {"attributes", "graph names"}),
+    "SciPy and NumPy matrices": (from_scipy, ALL - {"labels", "attributes", "graph names"}),
 }
 
 
@@ -190,7 +192,9 @@ def test_every_cell(source, column, tmp_path):
     if column not in kept:
         return  # there is no place for it in such objects
     graphs = random_graphs(8, 0, column == "direction", {column})
-    assert convert(graphs, tmp_path) == graphs
+    found = convert(graphs, tmp_path)
+    assert found == graphs
+    assert column != "graph names" or found.names == graphs.names
 
 
 def test_nodes_are_numbered_in_the_order_of_the_source():
@@ -198,6 +202,8 @@ def test_nodes_are_numbered_in_the_order_of_the_source():
     assert as_collection([graph])[0].edges.tolist() == [[0, 1], [1, 2]]
     named = igraph.Graph.TupleList([("z", "a"), ("a", "m")])
     assert as_collection([named], node_attributes=[])[0].edges.tolist() == [[0, 1], [1, 2]]
+    # GraKeL's input names nodes in sets and dictionaries, which are sorted.
+    assert as_collection([([("z", "a"), ("a", "m")], {"z": 1, "a": 2, "m": 3})])[0].node_labels == [2, 3, 1]
 
 
 def test_the_page_shows_this_table():
@@ -215,4 +221,6 @@ def test_the_page_shows_this_table():
 def test_thousands_of_graphs_there_and_back(source, directed, tmp_path):
     convert, kept = TABLE[source]
     graphs = random_graphs(5000, 1, directed, kept)
-    assert convert(graphs, tmp_path) == graphs
+    found = convert(graphs, tmp_path)
+    assert found == graphs
+    assert "graph names" not in kept or found.names == graphs.names

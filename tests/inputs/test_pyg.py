@@ -262,6 +262,25 @@ def test_rows_are_named_by_their_columns():
     assert as_collection(ROWS).names is None
 
 
+@pytest.mark.parametrize("make", [list, pd.DataFrame, pa.Table.from_pylist], ids=["dicts", "pandas", "arrow"])
+def test_what_rows_lack_is_missing_and_tells_no_direction(make):
+    rows = [{"edge_index": ARCS.tolist(), "num_nodes": 3, "kind": ["a", None, "b"], "charge": [0, 1, None],
+             "bond": ["-", "-", None, None], "edge_attr": [1.5, 1.5, None, None]}]  # fmt: skip
+    found = as_collection(make(rows), node_label=["kind", "charge"], edge_label="bond", missing="?")
+    assert not found.directed
+    assert found[0].node_labels == [("a", 0), ("?", 1), ("b", "?")]
+    assert found[0].edge_labels == ["-", "?"]
+    np.testing.assert_array_equal(found[0].edge_attributes, [[1.5], [np.nan]])
+    with pytest.raises(GraphError, match=r"^graph 0: nodes: number 1 has no label; .* or pass missing="):
+        as_collection(make(rows), node_label="kind", node_attributes=[], edge_attributes=[])
+
+
+def test_numbers_beside_texts_stay_numbers_as_labels():
+    labels = [("a", 1), ("1", 2), (1, "1")]
+    assert as_collection([data(kind=labels)], node_label="kind")[0].node_labels == labels
+    assert as_collection([data(kind=["1", 1, 2.5])], node_label="kind")[0].node_labels == ["1", 1, 2.5]
+
+
 @pytest.mark.parametrize("number", [3.5, [1, 2], [], "2", 1e30, 2**70, np.inf, True, 2j, {"a": 1}])
 def test_num_nodes_must_be_an_integer(number):
     with pytest.raises(GraphError, match="num_nodes must be an integer"):

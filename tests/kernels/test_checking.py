@@ -15,11 +15,16 @@ def test_a_kernel_refuses_the_other_type():
             kernel.fit(directed).transform(undirected)
         with pytest.raises(ValueError, match="fitted on undirected graphs, and these graphs are directed"):
             kernel.fit(undirected).transform(directed)
-    # A symmetric matrix does not tell; a DiGraph and a Graph do.
+        for other, kind in ((directed, "directed"), (undirected, "undirected")):
+            with pytest.raises(ValueError, match=f"graph 0: the graph is {kind}"):
+                kernel.fit(undirected if other is directed else directed).transform(list(other))
+    # A symmetric matrix and pairs do not tell; a DiGraph and a Graph do, and molecules are undirected.
     kernel = WeisfeilerLehman().fit(directed)
     kernel.transform([np.array([[0, 1], [1, 0]])])
-    with pytest.raises(ValueError, match="the graph is undirected"):
-        kernel.transform([nx.path_graph(2)])
+    np.testing.assert_array_equal(kernel.transform([(2, [(0, 1)])]).toarray(), kernel.transform(directed).toarray())
+    for graphs in ([nx.path_graph(2)], ["CC"]):
+        with pytest.raises(ValueError, match="the graph is undirected"):
+            kernel.transform(graphs)
 
 
 def test_what_takes_no_part_is_told_with_a_remedy():

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 import naive
 from directed_graphs import directed_collection, random_digraphs
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import ContinuousWeisfeilerLehman, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import IdentityPartitioner
 from relaxwl.datasets import load_tu
+from relaxwl.kernels.baselines import GraphletSampling
 from small_graphs import BONDS, collection, random_graphs, shuffled
 from strategies import EDGES, plain_graphs
 
@@ -394,3 +395,23 @@ def test_grams_equal_grakels_along_arcs(base):
         found = WeisfeilerLehman(depth, base, directions="out").fit_kernel_matrix(directed_collection(graphs))
         assert np.array_equal(found, expected)
     assert np.array_equal(ours.kernel_matrix(directed_collection(graphs)), found)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        (WeisfeilerLehman(5), False),
+        (WeisfeilerLehman(5, base="edge"), False),
+        (RelaxedWeisfeilerLehman(2, random_state=0), False),
+        (WeisfeilerLehman(2, base="shortest-path"), True),
+        (RelaxedWeisfeilerLehman(2, base="shortest-path", random_state=0), True),
+        (ContinuousWeisfeilerLehman(random_state=0), True),
+        (GraphletSampling(random_state=0), True),
+    ],
+    ids=str,
+)
+def test_a_hexagon_and_two_triangles_have_the_same_trees(kernel, told):
+    triangles = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
+    graphs = GraphCollection.from_edges([(6, [(i, (i + 1) % 6) for i in range(6)]), (6, triangles)])
+    matrix = kernel.fit_kernel_matrix(graphs)
+    assert np.allclose(matrix, matrix[0, 0]) != told

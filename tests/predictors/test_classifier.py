@@ -57,6 +57,16 @@ def test_threads_and_seeds(fitted):
     assert again.report_.tried == fitted.report_.tried
 
 
+def test_order_of_nodes_changes_no_prediction(fitted):
+    rng, others = np.random.default_rng(0), []
+    for network in GRAPHS[TEST].to_networkx():
+        others.append(nx.Graph())
+        others[-1].add_nodes_from(rng.permutation(len(network)).tolist())
+        others[-1].add_edges_from(network.edges)
+    expected = fitted.predict_proba(GRAPHS[TEST])
+    np.testing.assert_allclose(fitted.predict_proba(others), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_report_says_what_was_tried_beside_the_largest_class(fitted):
     report = fitted.report_
     assert report.chosen in [one.name for one in report.tried]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from relaxwl import GraphIndex, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import GraphCollection, GraphIndex, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.datasets import make_egonets
 from relaxwl.kernels.baselines import WassersteinWL
 
@@ -44,6 +44,13 @@ def test_graphs_added_later_are_found_without_another_fit(graphs):
     # What was added is as if it had been there: the columns are those of the fit either way.
     reference = WeisfeilerLehman(2, similarity="tanimoto").fit(graphs[:20]).kernel_matrix(graphs[50:], graphs)
     np.testing.assert_allclose(index.kneighbors(graphs[50:], n_neighbors=60)[0], np.sort(1 - reference), atol=1e-12)
+
+
+def test_pairs_are_arcs_where_the_fit_was_on_arcs():
+    arcs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (2, 1)])], directed=True)
+    index = GraphIndex(WeisfeilerLehman(1)).fit(arcs).add([(3, [(0, 1), (2, 1)])])
+    distances, places = index.kneighbors([(3, [(0, 1), (2, 1)])], 2)
+    assert (distances.tolist(), places.tolist()) == ([[0, 0]], [[1, 2]])
 
 
 def test_equals_come_in_the_order_of_their_places(graphs):

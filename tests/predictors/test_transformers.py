@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -10,7 +11,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from relaxwl import KernelDistance, KernelMatrix, NodeClusters, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxwl import (
+    GraphCollection,
+    KernelDistance,
+    KernelMatrix,
+    NodeClusters,
+    RelaxedWeisfeilerLehman,
+    WeisfeilerLehman,
+)
 from relaxwl.kernels.baselines import VertexEdgeHistogram, WassersteinWL, WLOptimalAssignment
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
@@ -123,6 +131,14 @@ def test_roles_in_one_network():
     unseen = step.transform(nx.star_graph(9))
     assert unseen.shape == (10, table.shape[1])
     assert not unseen.iloc[0, 1:].any()
+
+
+@pytest.mark.parametrize("transformer", [KernelMatrix, KernelDistance, NodeClusters])
+def test_pairs_are_arcs_where_the_fit_was_on_arcs(transformer):
+    arcs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (2, 1)])], directed=True)
+    fitted = transformer(WeisfeilerLehman(1)).fit(arcs)
+    dense = (csr_array(fitted.transform(graphs)).toarray() for graphs in ([(3, [(0, 1), (2, 1)])], arcs[1:]))
+    np.testing.assert_array_equal(*dense)
 
 
 def test_what_is_no_kernel_is_named():

@@ -23,7 +23,7 @@ from relaxwl.graphs.building import (
     common_names,
     join_labels,
     join_vectors,
-    symmetric,
+    tells_directions,
     there_are,
 )
 from relaxwl.graphs.labels import Label, Vocabulary, plain_label
@@ -79,7 +79,7 @@ def read_parquet(
         Return an iterator over batches ``(graphs, y)`` of this size, which needs the memory of one batch.
     directed : bool, optional
         Whether ``edge_index`` contains arcs. By default as recorded by :func:`write_parquet`; otherwise graphs (of a
-        batch) are directed if an arc has no reverse.
+        batch) are directed if an arc has no reverse with the same label and attributes.
     missing : label, optional
         The label of nodes and edges that have none; attributes may then be missing as well. Missing attributes written
         by :func:`write_parquet` stay missing in any case.
@@ -308,10 +308,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
         begin = 0
         for batch in file.iter_batches(size or BATCH, columns=wanted):
             check_memory(VALUE_BYTES / 8 * batch.nbytes, f"{len(batch)} of its rows", ADVICE)
-            rows = [
-                _row(row, begin + at, chosen, noted.json, form, asked.target)
-                for at, row in enumerate(batch.to_pylist())
-            ]
+            rows = [_row(row, begin + at, chosen, noted.json, form, asked) for at, row in enumerate(batch.to_pylist())]
             n_bare -= sum(row["n_nodes"] for row in rows)
             if n_bare < 0:
                 raise GraphError(begin, "num_nodes of this or an earlier graph is far larger than the file allows")
@@ -377,15 +374,13 @@ def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[s
     return chosen
 
 
-def _row(
-    row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[str], form: str, target: str | None
-) -> Row:
+def _row(row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[str], form: str, asked: _Asked) -> Row:
     edges = _edges(row["edge_index"], form, index)
     size = row.get("num_nodes")
     if isinstance(size, list):  # as some hubs keep it
         size = size[0] if len(size) == 1 else -1
     n_nodes = size if size is not None else int(edges.max(initial=-1)) + 1
-    found: Row = {"n_nodes": n_nodes, "edges": edges, "name": row.get("name"), "y": row.get(target or "")}
+    found: Row = {"n_nodes": n_nodes, "edges": edges, "name": row.get("name"), "y": row.get(asked.target or "")}
     for part, names in chosen.items():
         length = n_nodes if part.startswith("node") else len(edges)
         values = [row[name] if row[name] is not None else [] for name in names]
@@ -395,7 +390,7 @@ def _row(
             found[part] = join_vectors(values, length, index)
         else:
             read = json.loads if part.split("_")[0] in as_json else _label
-            found[part] = join_labels([[read(value) for value in column] for column in values])
+            found[part] = join_labels([[read(value) for value in column] for column in values], asked.missing)
     return found
 
 
@@ -423,7 +418,8 @@ def _label(value: Any) -> Any:
 def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollection:
     directed = noted.directed if asked.directed is None else asked.directed
     if directed is None:
-        found = [len(row["edges"]) > 0 and not symmetric(row["edges"], None, row["n_nodes"]) for row in rows]
+        parts = ("edges", "n_nodes", "edge_labels", "edge_attributes")
+        found = [tells_directions(*(row[part] for part in parts)) for row in rows]
         directed = common_direction(found, None, inferred=True)
     builder = CollectionBuilder(directed=directed, missing=asked.missing, gaps=noted.ours)
     for row in rows:

@@ -99,6 +99,42 @@ def symmetric(arcs: Int64, values: NDArray[Any] | None, n_nodes: int) -> bool:
     return same and (values is None or np.array_equal(values[there], values[back]))
 
 
+def tells_directions(
+    arcs: NDArray[Any], n_nodes: int, labels: Sequence[Any] | None = None, attributes: Any = None
+) -> bool:
+    """Whether some arc has no counterpart in the other direction, or none with the same label and attributes.
+
+    A value that is missing both ways is the same. Arcs and values that are wrong tell nothing here: what is wrong with
+    them is said when they are added.
+
+    >>> arcs = np.array([[0, 1], [1, 0]])
+    >>> tells_directions(arcs[:1], 2), tells_directions(arcs, 2), tells_directions(arcs, 2, ["a", "b"])
+    (True, False, True)
+    """
+    if not len(arcs) or arcs.dtype.kind not in "iu" or arcs.min() < 0 or arcs.max() >= n_nodes:
+        return False
+    arcs = arcs.astype(np.int64)
+    # An arc that is listed twice needs one counterpart only.
+    if not symmetric(arcs, None, n_nodes) and not symmetric(np.unique(arcs, axis=0), None, n_nodes):
+        return True
+    codes: list[Any] = []
+    try:
+        if labels is not None:
+            known: dict[Any, int] = {}
+            plain = (None if label is None else plain_label(label) for label in labels)
+            codes.append([known.setdefault(label, len(known)) for label in plain])
+        if attributes is not None:
+            rows = np.nan_to_num(np.array(attributes, np.float64).reshape(len(attributes), -1), nan=np.inf)
+            codes.append(np.unique(rows, axis=0, return_inverse=True)[1])
+    except (TypeError, ValueError):
+        return False
+    for column in (np.reshape(found, (-1, 1)) for found in codes if len(found) == len(arcs)):
+        forwards, backwards = (np.unique(np.hstack([ends, column]), axis=0) for ends in (arcs, arcs[:, ::-1]))
+        if not np.array_equal(forwards, backwards):
+            return True
+    return False
+
+
 # Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 

@@ -32,6 +32,7 @@ def is_view(item: object) -> bool:
 def read_views(graphs: list[Graph], names: Names) -> GraphCollection:
     """Take the graphs of each collection at once, join the collections and restore the order."""
     refuse_names(names, VIEW)
+    _check_direction([graph.directed for graph in graphs], names)
     collections = {id(graph.collection): graph.collection for graph in graphs}
     members: dict[int, list[int]] = {key: [] for key in collections}
     for position, graph in enumerate(graphs):
@@ -43,6 +44,12 @@ def read_views(graphs: list[Graph], names: Names) -> GraphCollection:
     _check_views_agree(graphs)
     order = np.array([position for positions in members.values() for position in positions])
     return GraphCollection.concatenate(taken)[np.argsort(order)]
+
+
+def _check_direction(directed: list[bool], names: Names) -> None:
+    """Raise an error if graphs whose type is known are not of the type that is asked for."""
+    if names.directed is not None and not names.symmetrize:
+        common_direction(directed, names.directed, inferred=False)
 
 
 def _check_views_agree(graphs: list[Graph]) -> None:
@@ -80,8 +87,7 @@ def read_networkx(graphs: list[Any], names: Names) -> GraphCollection:
         {key for graph in graphs for _, data in graph.nodes(data=True) for key in data},
         {key for graph in graphs for *_, data in graph.edges(data=True) for key in data},
     )
-    if names.directed is not None:
-        common_direction([graph.is_directed() for graph in graphs], names.directed, inferred=False)
+    _check_direction([graph.is_directed() for graph in graphs], names)
     return GraphCollection.from_networkx(
         graphs,
         found.node_label,
@@ -162,6 +168,7 @@ def _column(elements: Any, name: str, index: int, partial: bool) -> list[Any]:
 def read_rdkit(molecules: list[Any], names: Names) -> GraphCollection:
     """Read molecules with elements and types of bonds as labels; ``relaxwl.molecules.from_rdkit`` has the options."""
     refuse_names(names, RDKIT)
+    _check_direction([False] * len(molecules), names)
     graphs: GraphCollection = from_rdkit(molecules)
     return graphs
 
@@ -169,6 +176,7 @@ def read_rdkit(molecules: list[Any], names: Names) -> GraphCollection:
 def read_texts(texts: list[str], names: Names) -> GraphCollection:
     """Read SMILES strings as molecules; ``relaxwl.molecules.from_smiles`` has the options."""
     refuse_names(names, SMILES)
+    _check_direction([False] * len(texts), names)
     try:
         graphs: GraphCollection = from_smiles(texts)
     except MoleculeError as error:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from relaxwl.graphs import GraphCollection, GraphError
-from relaxwl.graphs.building import as_names, common_names, join_labels, symmetric, there_are
+from relaxwl.graphs.building import as_names, common_names, join_labels, tells_directions, there_are
+from relaxwl.graphs.labels import Label
 from relaxwl.inputs.reading import GraphParts, Names, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"
@@ -89,7 +90,7 @@ def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) ->
         if wanted is None:
             wanted = [key for key in DEFAULTS[kind] if key not in labels and getattr(graph, key, None) is not None]
         used |= {*labels, *as_names(wanted)}
-        columns[f"{kind}_labels"] = _labels(graph, labels, index) if labels else None
+        columns[f"{kind}_labels"] = _labels(graph, labels, names.missing, index) if labels else None
         arrays = [_array_of(graph, name, index) for name in as_names(wanted)]
         if kind == "edge" and weights is not None and names.edge_attributes is None:
             arrays.append(weights)
@@ -100,7 +101,8 @@ def _parts(graph: Any, names: Names, index: int, unread: dict[str, set[str]]) ->
             raise GraphError(index, f"the attributes do not fit together: {error}") from None
     for kind, length in (("node", n_nodes), ("edge", len(arcs))):
         unread[kind] |= {key for key in _keys(graph) if key not in used and _has_length(getattr(graph, key), length)}
-    return GraphParts(n_nodes, arcs, **columns, directed=_is_directed(arcs, columns, n_nodes))
+    directed = tells_directions(arcs, n_nodes, columns["edge_labels"], columns["edge_attributes"])
+    return GraphParts(n_nodes, arcs, **columns, directed=directed)
 
 
 def _arcs(graph: Any, index: int) -> tuple[Any, Any]:
@@ -130,21 +132,6 @@ def _transposed(matrix: Any) -> tuple[Any, Any]:
     arcs = np.column_stack([as_array(tails), as_array(heads)]).astype(np.int64)
     weights = None if values is None else as_array(values).astype(np.float64).reshape(len(arcs), -1)
     return arcs, None if weights is None or (weights == 1).all() else weights
-
-
-def _is_directed(arcs: Any, columns: dict[str, Any], n_nodes: int) -> bool:
-    """Whether some arc has no counterpart, or none with the same label and attributes."""
-    if not len(arcs) or arcs.dtype.kind not in "iu" or arcs.min() < 0 or arcs.max() >= n_nodes:
-        return False  # what is wrong with the arcs is said when they are added
-    if not symmetric(np.unique(arcs.astype(np.int64), axis=0), None, n_nodes):
-        return True
-    for values in (columns["edge_labels"], columns["edge_attributes"]):
-        if values is not None and len(values) == len(arcs):
-            codes = np.unique(np.asarray(values), axis=0, return_inverse=True)[1].reshape(-1, 1)
-            forwards, backwards = (np.unique(np.hstack([ends, codes]), axis=0) for ends in (arcs, arcs[:, ::-1]))
-            if not np.array_equal(forwards, backwards):
-                return True
-    return False
 
 
 def _node_count(graph: Any, index: int) -> int:
@@ -181,13 +168,18 @@ def _array_of(graph: Any, name: str, index: int) -> Any:
     return as_array(values)
 
 
-def _labels(graph: Any, names: Sequence[str], index: int) -> Any:
+def _labels(graph: Any, names: Sequence[str], missing: Label | None, index: int) -> Any:
     """Return one label per row: the value of a single column, or a tuple of the values of all columns."""
     columns: list[Any] = []
     for name in names:
-        values = _array_of(graph, name, index)
-        columns.extend(values.T.tolist() if values.ndim == 2 else [values.tolist()])
-    return join_labels(columns)
+        values, given = _array_of(graph, name, index), getattr(graph, name)
+        mixed = isinstance(given, (list, tuple)) and values.dtype.kind in "OU" and values.ndim < 3
+        if mixed:  # of 1 and "a" NumPy makes two texts
+            rows = (row.tolist() if hasattr(row, "tolist") else row for row in given)
+            columns.extend(zip(*(row if isinstance(row, (list, tuple)) else [row] for row in rows), strict=True))
+        else:
+            columns.extend(values.T.tolist() if values.ndim == 2 else [values.tolist()])
+    return join_labels(columns, missing)
 
 
 def as_array(values: Any) -> Any:
@@ -198,6 +190,6 @@ def as_array(values: Any) -> Any:
     if "bfloat16" in str(getattr(values, "dtype", "")):  # NumPy has no such type
         values = values.float()
     array = values.numpy() if hasattr(values, "numpy") else np.asarray(values)
-    if array.dtype == object and array.ndim:  # rows that pandas keeps as arrays within an array
+    if array.dtype == object and array.ndim and all(map(np.ndim, array)):  # pandas keeps rows as arrays in an array
         array = np.array([np.asarray(row) for row in array])
     return array

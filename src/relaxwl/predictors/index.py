@@ -101,7 +101,7 @@ class GraphIndex(BaseEstimator):
             The index with the added graphs.
         """
         check_is_fitted(self)
-        self._keep(*self._weighted(self.kernel_.prepare(as_collection(X))))
+        self._keep(*self._weighted(self.kernel_.prepare(X)))
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int = 5) -> tuple[Float64, Int64]:
@@ -125,7 +125,7 @@ class GraphIndex(BaseEstimator):
         check_integer("n_neighbors", n_neighbors, least=1)
         if n_neighbors > len(self):
             raise ValueError(f"n_neighbors is {n_neighbors}, and the index holds {len(self)} graphs; ask for fewer")
-        counts, sizes = self._weighted(self.kernel_.prepare(as_collection([X] if isinstance(X, Graph) else X)))
+        counts, sizes = self._weighted(self.kernel_.prepare([X] if isinstance(X, Graph) else X))
         distances, indices = np.empty((len(sizes), n_neighbors)), np.empty((len(sizes), n_neighbors), np.int64)
         tanimoto = self.metric == "tanimoto"
         divide = divide_by_unions if tanimoto else divide_by_lengths

@@ -75,6 +75,10 @@ class _AgainstTraining(_OnKernel):
         self.graphs_ = as_collection(X)
         return np.asarray(self.kernel_.fit_kernel_matrix(self.graphs_), np.float64)
 
+    def _graphs(self, X: Any) -> GraphCollection:
+        """Return graphs of the type of the fit, where they do not tell by themselves."""
+        return X if isinstance(X, GraphCollection) else as_collection(X, directed=self.graphs_.directed)
+
     def _matrix(self, graphs: GraphCollection) -> Float64:
         return np.asarray(self.kernel_.kernel_matrix(graphs, self.graphs_), np.float64)
 
@@ -132,7 +136,7 @@ class KernelMatrix(_AgainstTraining):
             The kernel values.
         """
         check_is_fitted(self)
-        return self._matrix(as_collection(X))
+        return self._matrix(self._graphs(X))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
         """Fit the kernel and return the Gram matrix of ``X``, as ``fit(X).transform(X)`` in one pass.
@@ -228,7 +232,7 @@ class KernelDistance(_AgainstTraining):
             The distances.
         """
         check_is_fitted(self)
-        graphs = as_collection(X)
+        graphs = self._graphs(X)
         return _distances(self._matrix(graphs), self.kernel_.kernel_diagonal(graphs), self._own)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Float64:
@@ -337,7 +341,7 @@ class NodeClusters(_OnKernel):
             1 where a node belongs to a cluster, else 0.
         """
         check_is_fitted(self)
-        return self._columns(self.kernel_.node_clusters(_network(X)))
+        return self._columns(self.kernel_.node_clusters(_network(X, self.kernel_.directed_)))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit and return one row for each node, as ``fit(X).transform(X)``.
@@ -400,12 +404,14 @@ class NodeClusters(_OnKernel):
         return columns if self.sparse_output else columns.toarray()
 
 
-def _network(X: Any) -> GraphCollection:
-    """Return a collection, also of a single graph."""
+def _network(X: Any, directed: bool | None = None) -> GraphCollection:
+    """Return a collection, also of a single graph; ``directed`` is the type of graphs that do not tell."""
+    if isinstance(X, GraphCollection):
+        return X
     try:
-        return as_collection(X)
+        return as_collection(X, directed=directed)
     except TypeError:
-        return as_collection([X])
+        return as_collection([X], directed=directed)
 
 
 def _indicators(ids: Int32, n_clusters: int) -> csr_array:
