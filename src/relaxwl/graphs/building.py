@@ -114,25 +114,26 @@ def tells_directions(
     if not len(arcs) or arcs.dtype.kind not in "iu" or arcs.min() < 0 or arcs.max() >= n_nodes:
         return False
     arcs = arcs.astype(np.int64)
-    # An arc that is listed twice needs one counterpart only.
-    if not symmetric(arcs, None, n_nodes) and not symmetric(np.unique(arcs, axis=0), None, n_nodes):
-        return True
-    codes: list[Any] = []
+    found: list[NDArray[Any]] = []
     try:
         if labels is not None:
             known: dict[Any, int] = {}
             plain = (None if label is None else plain_label(label) for label in labels)
-            codes.append([known.setdefault(label, len(known)) for label in plain])
+            found.append(np.array([known.setdefault(label, len(known)) for label in plain], np.int64))
         if attributes is not None:
-            rows = np.nan_to_num(np.array(attributes, np.float64).reshape(len(attributes), -1), nan=np.inf)
-            codes.append(np.unique(rows, axis=0, return_inverse=True)[1])
+            rows = np.array(attributes, np.float64).reshape(len(attributes), -1)
+            found.append(np.nan_to_num(rows, copy=False, nan=np.inf))
     except (TypeError, ValueError):
-        return False
-    for column in (np.reshape(found, (-1, 1)) for found in codes if len(found) == len(arcs)):
-        forwards, backwards = (np.unique(np.hstack([ends, column]), axis=0) for ends in (arcs, arcs[:, ::-1]))
-        if not np.array_equal(forwards, backwards):
-            return True
-    return False
+        found = []
+    found = [values for values in found if len(values) == len(arcs)] or [np.zeros(len(arcs), np.int64)]
+    return not all(symmetric(arcs, values, n_nodes) or _symmetric_once(arcs, values) for values in found)
+
+
+def _symmetric_once(arcs: Int64, values: NDArray[Any]) -> bool:
+    """Whether arcs are symmetric with their values if each is listed once: repeated arcs need one counterpart only."""
+    columns = values.reshape(len(arcs), -1)
+    forwards, backwards = (np.unique(np.hstack([ends, columns]), axis=0) for ends in (arcs, arcs[:, ::-1]))
+    return np.array_equal(forwards, backwards)
 
 
 # Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
