@@ -18,7 +18,7 @@ from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.datasets import make_egonets
 from relaxwl.distributed import ShardWriter
 from relaxwl.kernels import chains, continuous, levels
-from relaxwl.kernels.baselines import VertexEdgeHistogram
+from relaxwl.kernels.baselines import VertexEdgeHistogram, WLOptimalAssignment
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 from user_partitioners import KMedoidsPartitioner
@@ -78,6 +78,10 @@ def test_vectors(tmp_path, monkeypatch, kind, n_shards):
 def test_settings(tmp_path, small_pieces, settings):
     kernel = RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 1, "random_state": 3, **settings})
     assert same_model(kernel, shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 4), tmp_path)
+
+
+def test_optimal_assignment(tmp_path, small_pieces):
+    assert same_model(WLOptimalAssignment(2), shard(tmp_path / "s", collection(random_graphs(20, seed=8)), 3), tmp_path)
 
 
 def test_rows_of_one_chunk_are_grouped_in_one_task(tmp_path):

@@ -101,5 +101,7 @@ def test_molecules_in_shards_are_those_of_memory(tmp_path):
     np.testing.assert_allclose(model.predict_proba(new), expected.predict_proba(new), atol=1e-4)
     with pytest.raises(ValueError, match="not written with atom_labels='rich'"):
         MoleculeRegressor(atom_labels="rich").fit(shards, y)
+    with pytest.raises(ValueError, match="standardize=True is not supported on shards"):
+        MoleculeRegressor(standardize=True).fit(shards, y)
     with pytest.raises(TypeError, match="without molecules"):
         MoleculeRegressor().fit(shard(tmp_path / "g", GRAPHS, 2, DENSITY))

@@ -142,6 +142,23 @@ def test_salts_copies_and_stereochemistry():
     assert stereo.score(handed, [0] * 5 + [1] * 5) == 1
 
 
+def test_descriptors_and_fingerprints_ignore_stereochemistry():
+    smiles, y = [*ALKANES, "C/C=C/C", r"C/C=C\C"], np.arange(12.0)
+    for views, same in ((["descriptors", "fingerprints"], True), (["wl"], False)):
+        one, other = MoleculeRegressor(views, stereo=True, random_state=0).fit(smiles, y).predict(smiles[-2:])
+        assert (one == other) == same
+
+
+def test_gram_matrices_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
+    model = MoleculeRegressor()
+    model._validate_parameters()
+    objects = model._objects(SMILES, None)
+    monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e4)
+    monkeypatch.setattr("relaxwl._memory.FREE_SHARE", 0.0)
+    with pytest.raises(MemoryError, match="22 kernel matrices of 30 molecules would need about"):
+        model._views(objects)
+
+
 def test_copies_are_left_out_of_fits_together(monkeypatch):
     # Every target is noise that copies share: a model that is scored on copies of what it knows seems to be right.
     smiles = ["C" * n + head for n in range(1, 11) for head in ("", "O", "N", "Cl")] * 2
