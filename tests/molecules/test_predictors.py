@@ -149,6 +149,13 @@ def test_descriptors_and_fingerprints_ignore_stereochemistry():
         assert (one == other) == same
 
 
+def test_from_5000_and_20000_molecules_on_models_are_others(monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.base.physical_memory", lambda: 1e15)
+    for predictor in (MoleculeClassifier(), MoleculeRegressor()):
+        assert [predictor._are_many(n_molecules) for n_molecules in (5_000, 5_001)] == [False, True]
+        assert [predictor._is_large(n_molecules) for n_molecules in (20_000, 20_001)] == [False, True]
+
+
 def test_gram_matrices_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
     model = MoleculeRegressor()
     model._validate_parameters()
