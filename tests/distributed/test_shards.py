@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
-from relaxwl.datasets.smiles import from_smiles
+from relaxwl.datasets.smiles import from_rdkit, from_smiles
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
 from sharding import shard
 from small_graphs import collection, random_graphs
@@ -250,6 +250,14 @@ def test_names_and_molecules_come_back(tmp_path, labeled):
     assert shards.to_collection().sources == tuple(texts)
     some, y = shards.sample(3, random_state=0)
     assert [texts[place - 1] for place in y] == list(some.sources) == list(some.names)
+
+
+def test_molecules_of_rdkit_are_stored_as_graphs(tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    graphs = from_rdkit([chem.MolFromSmiles(text) for text in ("CCO", "C")])
+    shards = write(tmp_path / "s", graphs)
+    assert type(shards[0]) is GraphCollection
+    assert shards[0] == graphs
 
 
 def test_no_shards_have_no_targets(tmp_path, labeled):
