@@ -375,6 +375,36 @@ def test_many_equal_molecules_share_one_matrix_too(many):
     assert model.predict(["CCO"], extra=[[1.0, 12.5]]) == pytest.approx(12.5, abs=2)
 
 
+def copies_have_no_folds(tmp_path):
+    copies, y = ["CCO"] * 12, np.arange(12.0)
+    regressor = MoleculeRegressor(views=["wl"]).fit(copies, y)
+    classifier = MoleculeClassifier(views=["wl"]).fit(copies, y % 2)
+    for model, call in ((regressor, "predict_interval"), (classifier, "predict_set")):
+        model.save(tmp_path / "model.rwl")
+        for one in (model, type(model).load(tmp_path / "model.rwl")):
+            assert getattr(one, call)(["CCO", "C"]).tolist() == (
+                [[-np.inf, np.inf]] * 2 if model is regressor else [[True, True]] * 2
+            )
+
+
+def test_intervals_are_infinite_and_sets_hold_all_where_all_molecules_are_copies(tmp_path):
+    copies_have_no_folds(tmp_path)
+
+
+def test_intervals_are_infinite_and_sets_hold_all_where_many_molecules_are_copies(many, tmp_path):
+    copies_have_no_folds(tmp_path)
+
+
+def test_a_target_that_is_set_aside_as_a_whole_is_named():
+    model = MoleculeRegressor(views=["wl"], calibration="split", random_state=0)
+    with pytest.raises(ValueError, match="sets aside all molecules with a value of target 'y'; use calibration='cv'"):
+        model.fit(["CCO"] * 12, np.arange(12.0))
+    apart = np.random.default_rng(0).permutation(len(SMILES))[:8]
+    rare = np.where(np.isin(np.arange(len(SMILES)), apart), TARGETS, np.nan)
+    with pytest.raises(ValueError, match="sets aside all molecules with a value of target 'target 1'"):
+        model.fit(SMILES, np.column_stack([TARGETS, rare]))
+
+
 def test_many_molecules_with_weights_or_a_part_set_aside(many):
     weighted = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS, sample_weight=1.0 + np.arange(len(SMILES)))
     assert "linear model on features" in str(weighted.report_)
