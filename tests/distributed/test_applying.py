@@ -9,7 +9,7 @@ from scipy.sparse import load_npz, vstack
 
 from platforms import posix
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.distributed import ShardedCollection, ShardWriter, transform, transform_to_files
+from relaxwl.distributed import ShardedCollection, ShardWriter, predict, transform, transform_to_files
 from small_graphs import collection, random_graphs
 
 
@@ -54,6 +54,29 @@ def test_a_dask_array_of_blocks(kernel, graphs, shards):
         assert features.numblocks[0] == len(shards)
         blocks = [block.compute() for block in features.to_delayed().ravel()]
     assert same(vstack(blocks).tocsr(), kernel.transform(graphs))
+
+
+class SeveralTargets:
+    """A model with two targets, of two and of ``n_classes`` classes."""
+
+    def __init__(self, n_classes):
+        self.n_classes = n_classes
+
+    def predict(self, graphs):
+        return np.stack([graphs.node_counts, graphs.edge_counts], axis=1)
+
+    def predict_proba(self, graphs):
+        return [np.ones((len(graphs), 2)), np.ones((len(graphs), self.n_classes))]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_without_a_row_for_each_graph_are_refused(graphs, shards, n_classes):
+    dask = pytest.importorskip("dask")
+    model = SeveralTargets(n_classes)
+    with dask.config.set(scheduler="synchronous"):
+        np.testing.assert_array_equal(predict(model, shards).compute(), model.predict(graphs))
+    with pytest.raises(ValueError, match="predict_proba of SeveralTargets does not return one array with a row for"):
+        predict(model, shards, "predict_proba")
 
 
 @posix

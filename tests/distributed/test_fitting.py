@@ -16,9 +16,9 @@ from relaxwl import (
 from relaxwl.clustering import kmeans
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.datasets import make_egonets
-from relaxwl.distributed import ShardWriter
+from relaxwl.distributed import ShardedCollection, ShardWriter, fitting
 from relaxwl.kernels import chains, continuous, levels
-from relaxwl.kernels.baselines import VertexEdgeHistogram
+from relaxwl.kernels.baselines import VertexEdgeHistogram, WLOptimalAssignment
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 from user_partitioners import KMedoidsPartitioner
@@ -78,6 +78,23 @@ def test_vectors(tmp_path, monkeypatch, kind, n_shards):
 def test_settings(tmp_path, small_pieces, settings):
     kernel = RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 1, "random_state": 3, **settings})
     assert same_model(kernel, shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 4), tmp_path)
+
+
+def test_optimal_assignment(tmp_path, small_pieces):
+    assert same_model(WLOptimalAssignment(2), shard(tmp_path / "s", collection(random_graphs(20, seed=8)), 3), tmp_path)
+
+
+@pytest.mark.parametrize(("n_kept", "n_read"), [(4, 4), (1, 1 + 3 * 4), (0, 4 * 4)])
+def test_shards_are_kept_up_to_a_number_of_bytes(tmp_path, monkeypatch, n_kept, n_read):
+    shards = shard(tmp_path / "s", collection([(3, [(0, 1), (1, 2)], ["a", "b", name], None) for name in "stuv"]), 4)
+    size = fitting._nbytes(shards[0])
+    monkeypatch.setattr(fitting, "KEPT_BYTES", n_kept * size)
+    monkeypatch.setattr(fitting, "_kept", {})
+    read, load = [], ShardedCollection._load
+    monkeypatch.setattr(ShardedCollection, "_load", lambda self, part: read.append(part) or load(self, part))
+    WeisfeilerLehman(3).fit(shards)
+    assert len(fitting._kept) == n_kept
+    assert len(read) == n_read
 
 
 def test_rows_of_one_chunk_are_grouped_in_one_task(tmp_path):

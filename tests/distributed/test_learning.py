@@ -58,6 +58,13 @@ def test_regressors_are_those_of_memory(tmp_path, monkeypatch):
     np.testing.assert_allclose(model.predict_interval(NEW), expected.predict_interval(NEW), atol=1e-5)
 
 
+def test_novelty_is_that_of_a_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.base.N_SAMPLED", 10)
+    shards = shard(tmp_path / "s", GRAPHS, 4, CLASSES)
+    model = GraphClassifier("quick", random_state=0).fit(shards)
+    assert np.quantile(model.novelty(shards.sample(10, 0)[0]), 0.95) == pytest.approx(1)
+
+
 def test_targets_may_be_given_and_tables(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxwl.learning.heads.RIDGES", (4.0, 1.0))
     shards = shard(tmp_path / "s", GRAPHS, 2)
@@ -101,5 +108,7 @@ def test_molecules_in_shards_are_those_of_memory(tmp_path):
     np.testing.assert_allclose(model.predict_proba(new), expected.predict_proba(new), atol=1e-4)
     with pytest.raises(ValueError, match="not written with atom_labels='rich'"):
         MoleculeRegressor(atom_labels="rich").fit(shards, y)
+    with pytest.raises(ValueError, match="standardize=True is not supported on shards"):
+        MoleculeRegressor(standardize=True).fit(shards, y)
     with pytest.raises(TypeError, match="without molecules"):
         MoleculeRegressor().fit(shard(tmp_path / "g", GRAPHS, 2, DENSITY))

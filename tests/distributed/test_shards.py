@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
-from relaxwl.datasets.smiles import from_smiles
+from relaxwl.datasets.smiles import from_rdkit, from_smiles
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
 from sharding import shard
 from small_graphs import collection, random_graphs
@@ -35,6 +35,22 @@ CROWDED = f"C%(0)(C%(2)){''.join(f'CC%({place})(C%({place + 1}))' for place in r
 
 def as_bytes(value):
     return np.frombuffer(json.dumps(value).encode(), np.uint8)
+
+
+def changed(shards, name, value):
+    """Change an array of the first part, with the right checksum; without ``value`` it is left out."""
+    path, manifest = shards.folder / shards.manifest.parts[0].name, shards.folder / "manifest.json"
+    with np.load(path) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    array = arrays.pop(name, None)
+    if value is not None:
+        arrays[name] = value(array)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    content = json.loads(manifest.read_text())
+    content["parts"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+    return ShardedCollection.open(shards.folder)
 
 
 @pytest.fixture
@@ -236,6 +252,14 @@ def test_names_and_molecules_come_back(tmp_path, labeled):
     assert [texts[place - 1] for place in y] == list(some.sources) == list(some.names)
 
 
+def test_molecules_of_rdkit_are_stored_as_graphs(tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    graphs = from_rdkit([chem.MolFromSmiles(text) for text in ("CCO", "C")])
+    shards = write(tmp_path / "s", graphs)
+    assert type(shards[0]) is GraphCollection
+    assert shards[0] == graphs
+
+
 def test_no_shards_have_no_targets(tmp_path, labeled):
     for y in ([1.5] * 20, ["a"] * 20, [True] * 20):
         shards = write(tmp_path / f"{y[0]}", labeled, y)[:0]
@@ -279,21 +303,29 @@ def test_no_folder_of_shards(tmp_path):
     ],
 )
 def test_parts_that_were_made_to_be_wrong_are_refused(tmp_path, labeled, name, value, message):
-    shards = write(tmp_path, labeled, np.arange(20))
-    path = tmp_path / shards.manifest.parts[0].name
-    with np.load(path) as archive:
-        arrays = {key: archive[key] for key in archive.files}
-    array = arrays.pop(name, None)
-    if value is not None:
-        arrays[name] = value(array)
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    manifest["parts"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    shards = ShardedCollection.open(tmp_path)
+    shards = changed(write(tmp_path, labeled, np.arange(20)), name, value)
     with pytest.raises(ShardError, match=message):
         _ = (shards[0], shards.y)
+
+
+class Touching:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return type(self.path).touch, (self.path,)
+
+
+@pytest.mark.parametrize("name", ["y", "offsets", "names", "surplus"])
+def test_a_pickle_in_a_part_is_not_executed(tmp_path, labeled, name):
+    touched = tmp_path / "touched"
+    shards = write(tmp_path / "s", labeled, np.arange(20))
+    shards = changed(shards, name, lambda a: np.array([Touching(touched)], dtype=object))
+    with pytest.raises(ShardError, match=r"part-000000\.npz cannot be read: Object arrays cannot be loaded"):
+        shards[0]
+    assert not touched.exists()
 
 
 def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labeled):

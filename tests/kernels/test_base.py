@@ -212,6 +212,16 @@ def test_a_tanimoto_similarity_has_no_features_and_says_what_has(kernel):
 
 
 @kernels
+def test_tanimoto_similarities_follow_from_sums_and_distances_of_counts(kernel):
+    graphs = collection(cycles_and_paths()[0])
+    counts = clone(kernel).fit_transform(graphs).toarray()
+    distances, sums = np.abs(counts[:, None] - counts).sum(axis=2), counts.sum(axis=1)
+    sums = sums[:, None] + sums
+    found = clone(kernel).set_params(similarity="tanimoto").fit_kernel_matrix(graphs)
+    np.testing.assert_allclose(found, (sums - distances) / (sums + distances), rtol=1e-12)
+
+
+@kernels
 def test_dense_features_and_tables(kernel):
     pandas = pytest.importorskip("pandas")
     graphs = collection(cycles_and_paths()[0])

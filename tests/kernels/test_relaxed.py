@@ -256,6 +256,16 @@ def test_costs_of_many_labels_are_a_rule_with_the_same_result(monkeypatch, tmp_p
     assert_same(expected.transform(test), features[1])
 
 
+@pytest.mark.parametrize("max_iter", [0, None])
+def test_costs_only_scale_the_distances_of_unlabeled_graphs(max_iter):
+    graphs = collection(random_graphs(20, 12), labeled=False)
+    kernel = RelaxedWeisfeilerLehman(3, 2, max_iter=max_iter, random_state=0).fit(graphs)
+    twice = RelaxedWeisfeilerLehman(3, 2, max_iter=max_iter, cost=EditCost(insert_delete=2), random_state=0).fit(graphs)
+    assert_same(twice.transform(graphs), kernel.transform(graphs))
+    for one, other in zip(kernel.partitions_[0], twice.partitions_[0], strict=True):
+        np.testing.assert_array_equal(other.radius, 2 * one.radius)
+
+
 @pytest.mark.parametrize("approximate", [True, False])
 def test_unseen_labels_are_new_labels(approximate):
     kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))

@@ -122,6 +122,14 @@ def test_permuting_nodes_changes_nothing_and_graphs_permute_rows(base):
     assert kernel.get_feature_names_out().tolist() == names
 
 
+def test_shortest_paths_tell_a_ring_from_two_triangles():
+    ring, triangles = [(v, (v + 1) % 6) for v in range(6)], [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
+    graphs = GraphCollection.from_edges([(6, ring), (6, triangles)])
+    for base in BASES:
+        one, other = WeisfeilerLehman(3, base).fit_transform(graphs).toarray()
+        assert np.array_equal(one, other) == (base != "shortest-path")
+
+
 @pytest.mark.parametrize("base", BASES)
 def test_threads_change_nothing(base):
     graphs = collection(random_graphs(30))

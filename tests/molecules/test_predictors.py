@@ -142,6 +142,30 @@ def test_salts_copies_and_stereochemistry():
     assert stereo.score(handed, [0] * 5 + [1] * 5) == 1
 
 
+def test_descriptors_and_fingerprints_ignore_stereochemistry():
+    smiles, y = [*ALKANES, "C/C=C/C", r"C/C=C\C"], np.arange(12.0)
+    for views, same in ((["descriptors", "fingerprints"], True), (["wl"], False)):
+        one, other = MoleculeRegressor(views, stereo=True, random_state=0).fit(smiles, y).predict(smiles[-2:])
+        assert (one == other) == same
+
+
+def test_from_5000_and_20000_molecules_on_models_are_others(monkeypatch):
+    monkeypatch.setattr("relaxwl.predictors.base.physical_memory", lambda: 1e15)
+    for predictor in (MoleculeClassifier(), MoleculeRegressor()):
+        assert [predictor._are_many(n_molecules) for n_molecules in (5_000, 5_001)] == [False, True]
+        assert [predictor._is_large(n_molecules) for n_molecules in (20_000, 20_001)] == [False, True]
+
+
+def test_gram_matrices_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
+    model = MoleculeRegressor()
+    model._validate_parameters()
+    objects = model._objects(SMILES, None)
+    monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e4)
+    monkeypatch.setattr("relaxwl._memory.FREE_SHARE", 0.0)
+    with pytest.raises(MemoryError, match="22 kernel matrices of 30 molecules would need about"):
+        model._views(objects)
+
+
 def test_copies_are_left_out_of_fits_together(monkeypatch):
     # Every target is noise that copies share: a model that is scored on copies of what it knows seems to be right.
     smiles = ["C" * n + head for n in range(1, 11) for head in ("", "O", "N", "Cl")] * 2
@@ -349,6 +373,36 @@ def test_many_equal_molecules_share_one_matrix_too(many):
     assert list(model.kernel_weights_) == ["extra"]
     assert model.report_.kernels == ("WL", "extra")
     assert model.predict(["CCO"], extra=[[1.0, 12.5]]) == pytest.approx(12.5, abs=2)
+
+
+def copies_have_no_folds(tmp_path):
+    copies, y = ["CCO"] * 12, np.arange(12.0)
+    regressor = MoleculeRegressor(views=["wl"]).fit(copies, y)
+    classifier = MoleculeClassifier(views=["wl"]).fit(copies, y % 2)
+    for model, call in ((regressor, "predict_interval"), (classifier, "predict_set")):
+        model.save(tmp_path / "model.rwl")
+        for one in (model, type(model).load(tmp_path / "model.rwl")):
+            assert getattr(one, call)(["CCO", "C"]).tolist() == (
+                [[-np.inf, np.inf]] * 2 if model is regressor else [[True, True]] * 2
+            )
+
+
+def test_intervals_are_infinite_and_sets_hold_all_where_all_molecules_are_copies(tmp_path):
+    copies_have_no_folds(tmp_path)
+
+
+def test_intervals_are_infinite_and_sets_hold_all_where_many_molecules_are_copies(many, tmp_path):
+    copies_have_no_folds(tmp_path)
+
+
+def test_a_target_that_is_set_aside_as_a_whole_is_named():
+    model = MoleculeRegressor(views=["wl"], calibration="split", random_state=0)
+    with pytest.raises(ValueError, match="sets aside all molecules with a value of target 'y'; use calibration='cv'"):
+        model.fit(["CCO"] * 12, np.arange(12.0))
+    apart = np.random.default_rng(0).permutation(len(SMILES))[:8]
+    rare = np.where(np.isin(np.arange(len(SMILES)), apart), TARGETS, np.nan)
+    with pytest.raises(ValueError, match="sets aside all molecules with a value of target 'target 1'"):
+        model.fit(SMILES, np.column_stack([TARGETS, rare]))
 
 
 def test_many_molecules_with_weights_or_a_part_set_aside(many):

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from predictors.small_data import GRAPHS, TEST
 from relaxwl import EditCost, GraphClassifier, GraphRegressor, as_collection
 from relaxwl.predictors import base
+from relaxwl.predictors.targets import Target
 
 CLASSES = np.arange(len(GRAPHS)) % 2
 
@@ -46,6 +47,21 @@ def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(base, "LINEAR_FROM", len(GRAPHS) - 1)
     assert predictor._is_large(len(GRAPHS))
+
+
+def test_from_5000_and_20000_graphs_on_models_are_others(monkeypatch):
+    monkeypatch.setattr(base, "physical_memory", lambda: 1e15)
+    for predictor, most in ((GraphClassifier(), 5_000), (GraphRegressor(), 20_000)):
+        assert [predictor._is_large(n_graphs) for n_graphs in (most, most + 1)] == [False, True]
+    assert [GraphRegressor()._are_many(n_graphs) for n_graphs in (5_000, 5_001)] == [False, True]
+
+
+def test_kernels_are_weighed_by_at_most_six_numbers():
+    numbers = [Target(str(place), np.arange(3), np.arange(3.0)) for place in range(20)]
+    weighed = GraphRegressor()._weighed_targets
+    assert [target.name for target in weighed(numbers)] == ["0", "3", "7", "11", "15", "19"]
+    assert weighed(numbers[:4]) == numbers[:4]
+    assert weighed([Target("classes", np.arange(3), np.array([0, 1, 0]), np.array(["a", "b"]))]) == []
 
 
 def test_bad_limits_of_time_are_named():

@@ -34,6 +34,14 @@ def test_the_fit_is_measured_by_what_it_found():
     np.testing.assert_array_equal(novelty._fitted_distances(GRAPHS), found)
 
 
+def test_a_sample_of_the_fitted_graphs_is_measured_by_its_own_trees():
+    kernel = RelaxedWeisfeilerLehman(2, 2, max_iter=0, random_state=0).fit(GRAPHS)
+    sample = GRAPHS[3::2]
+    novelty = Novelty(kernel).fit(sample)
+    assert novelty.units_ == pytest.approx(novelty._distances(sample).mean(axis=1))
+    assert np.quantile(novelty.score(sample), QUANTILE) == pytest.approx(1)
+
+
 def test_hubs_of_unknown_labels_are_strange_and_nothing_is_not(fitted):
     star = (30, [(0, leaf) for leaf in range(1, 30)], ["unheard of"] * 30)
     strange, empty = fitted.score(GraphCollection.from_edges([star, (0, [], [])]))

@@ -75,3 +75,18 @@ def test_partitions_are_bounded_and_that_is_said(monkeypatch, bound, trees, vect
     quick, nothing = portfolio(UNLABELED, "quick", 0, None)
     assert {view.name: view.kernel for view in quick}["R-WL* with many clusters"].n_partitions == 4
     assert not nothing
+
+
+@pytest.mark.parametrize(
+    ("effort", "partitions", "depth", "paths"), [("quick", 8, 3, 0), ("balanced", 24, 4, 8), ("thorough", 64, 5, 16)]
+)
+def test_efforts_are_partitions_and_depths(effort, partitions, depth, paths):
+    kernels = {view.name: view.kernel for view in portfolio(TRAIN, effort, 0, None)[0]}
+    trees = [kernels[f"R-WL* with {number} clusters"] for number in ("many", "few")]
+    assert sum(kernel.n_partitions for kernel in trees) == partitions
+    assert {kernel.max_depth for kernel in (*trees, kernels["WL"])} == {depth}
+    along = {name: kernels[name] for name in kernels if "shortest paths" in name}
+    assert {name: kernel.max_depth for name, kernel in along.items()} == (
+        {"R-WL* along shortest paths": 2, "WL along shortest paths": 1} if paths else {}
+    )
+    assert not paths or along["R-WL* along shortest paths"].n_partitions == paths

@@ -94,6 +94,12 @@ def test_bad_input_is_named(y, message):
         GraphRegressor().predict(GRAPHS)
 
 
+def test_intervals_of_too_few_graphs_are_infinite():
+    model = clone(QUICK).fit(GRAPHS[:6], Y[:6])
+    assert np.isinf(model.predict_interval(GRAPHS[TEST], coverage=0.9)).all()
+    assert np.isfinite(model.predict_interval(GRAPHS[TEST], coverage=0.8)).all()
+
+
 def test_noise_beside_a_target_that_needs_few_kernels():
     """A process that finds nothing has all weights at 0, and keeps blocks that the others do without."""
     graphs = GRAPHS[:12]

@@ -79,6 +79,7 @@ def test_numbers_with_gaps(graphs):
         ([[0, "a"], [1, 2], [0, "b"]], "target 'target 1': y must be all numbers or all strings"),
         ([[0, 1], [1]], "rows of equal length, not of 1 and 2 columns"),
         ([[0, 1], [1, 0]], "a row for each of 3"),
+        ([[0], [None], [1]], r"but y\[1\] is None"),
     ],
 )
 def test_bad_tables_are_refused_by_name(y, message):

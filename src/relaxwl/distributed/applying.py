@@ -83,7 +83,7 @@ def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> A
     shards : ShardedCollection
         Shards in a folder that all workers can read.
     method : str, default="predict"
-        Method of the model to call, such as ``"predict_proba"``.
+        Method of the model to call, such as ``"predict_proba"``; it must return one array with a row for each graph.
 
     Returns
     -------
@@ -124,8 +124,19 @@ def predict(model: Any, shards: ShardedCollection, method: str = "predict") -> A
 
 def _predictions(model: Any, method: str, graphs: Any) -> NDArray[Any]:
     """Return the predictions for graphs, or for a collection of one shard."""
+    graphs = graphs[0] if isinstance(graphs, ShardedCollection) else graphs
     with one_thread():
-        return np.asarray(getattr(model, method)(graphs[0] if isinstance(graphs, ShardedCollection) else graphs))
+        found = getattr(model, method)(graphs)
+    try:
+        rows = np.asarray(found)
+    except ValueError:  # arrays of different shapes, as of several targets
+        rows = np.zeros(())
+    if rows.shape[:1] != (len(graphs),):
+        raise ValueError(
+            f"{method} of {type(model).__name__} does not return one array with a row for each graph; call it for each "
+            f"shard: [model.{method}(shard) for shard in shards]"
+        )
+    return rows
 
 
 def transform_to_files(

@@ -321,7 +321,7 @@ class _Processes(Head):
         of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
         for process, own in zip(found, out_of_fold.T, strict=True):
             duals, means = process.without(parts)
-            of_folds.append((duals, means))
+            of_folds.append((duals.reshape(len(parts), n), means))  # also where there are no folds
             for part, dual, mean in zip(parts, duals, means, strict=True):
                 own[part] = mean + process.covariances(matrices, part) @ dual
             if process.sample_ is None:
@@ -447,7 +447,7 @@ class ProcessClassifier(_Processes):
         spread = np.column_stack([np.sqrt(1 + found.variance) for found in self._predictions(blocks, own)])
         scores = self._fold_means(blocks) / spread[:, None]
         tables = [self.probabilities(self._table(scores[:, fold])) for fold in range(scores.shape[1])]
-        return np.stack(tables, axis=1)
+        return np.stack(tables, axis=1) if tables else np.zeros((len(scores), 0, self.n_classes))
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the score of each class; of two classes, half the score of the second, for and against."""

@@ -159,6 +159,11 @@ class GraphPredictor(GraphEstimator):
                     f"calibration='split' sets aside all {self.things} of class {classes[missing[0]]!r} of target "
                     f"{target.name!r}; use calibration='cv'"
                 )
+            if not len(target.rows) and not target.is_constant:
+                raise ParameterError(
+                    f"calibration='split' sets aside all {self.things} with a value of target {target.name!r}; use "
+                    "calibration='cv'"
+                )
         self._fit(objects.take(proper), known, None if weights is None else weights[proper])
         self._split = [self._split_scores(objects, target, number, held_out) for number, target in enumerate(targets)]
         return self

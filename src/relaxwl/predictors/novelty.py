@@ -39,7 +39,7 @@ class Novelty:
         return novelty
 
     def fit(self, graphs: GraphCollection) -> Self:
-        """Measure the graphs that the kernel was fitted on."""
+        """Measure the graphs that the kernel was fitted on, or a sample of them."""
         by_node = self._fitted_distances(graphs)
         means = by_node.mean(axis=1) if by_node.shape[1] else np.ones(len(by_node))
         self.units_: Float64 = np.where(means > 0, means, 1.0)
@@ -52,7 +52,7 @@ class Novelty:
         return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
 
     def _fitted_distances(self, graphs: GraphCollection) -> Float64:
-        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit.
+        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit where it tells.
 
         Trees are refined again, which is cheap, but not assigned: their clusters and distances are still known.
         """
@@ -63,6 +63,8 @@ class Novelty:
                 members = partition.members_
                 if not isinstance(members, RowPlacement) or not self.kernel.approximate:
                     return self._distances(graphs)  # they were tallied already
+                if members.number.sum() != graphs.n_nodes:
+                    return self._distances(graphs)  # a sample of the graphs, which has other distinct trees
                 _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
                 ids, n_below = members.labels[row_of_node], len(partition)
                 rows += [members.distances[row_of_node]] if partition.depth else []

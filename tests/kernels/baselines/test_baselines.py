@@ -139,6 +139,8 @@ def test_graphs_without_nodes(kernel):
     matrix = clone(kernel).fit_kernel_matrix(graphs)
     assert np.isfinite(matrix).all()
     assert is_psd(matrix)
+    is_gaussian = getattr(kernel, "gamma", None) is not None
+    assert matrix[0].any() == (is_gaussian or isinstance(kernel, WassersteinWL))
 
 
 @named(OURS)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from kernels.baselines.graph_forms import random_graphs, renumbered
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, StatisticsForestRegressor, structure
 
@@ -25,6 +26,12 @@ def test_statistics_are_those_of_networkx():
 def test_no_nodes_no_statistics():
     assert structure(GraphCollection.from_edges([(0, []), (2, [(0, 1)])]))[0].tolist() == [0.0] * 12
     assert structure(GraphCollection.from_edges([])).shape == (0, 12)
+
+
+def test_renumbering_changes_nothing():
+    graphs = random_graphs(1, n_graphs=20)
+    forest = StatisticsForestClassifier(5, random_state=0).fit(graphs, np.arange(20) % 2)
+    assert np.array_equal(forest._statistics(renumbered(graphs, 0)), forest._statistics(graphs))
 
 
 def test_labels_count_and_unseen_ones_do_no_harm():
