@@ -21,6 +21,7 @@ from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.distributed import ShardError, fitting, predict
 from relaxwl.distributed.tasks import Cluster
 from relaxwl.kernels import levels
+from running import heed_interrupts
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 
@@ -217,7 +218,7 @@ def test_a_client_that_dies(client, cluster, tmp_path, graphs, sent):
     for _ in range(3):
         with subprocess.Popen(
             [sys.executable, "-c", CLIENT, cluster.scheduler_address, str(tmp_path / "s")],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts,
         ) as process:  # fmt: skip
             assert process.stdout.readline() == "at work\n", process.stderr.read()
             process.send_signal(sent)

@@ -86,6 +86,18 @@ def test_what_is_given_up_is_let_go_and_not_sent(tmp_path, monkeypatch):
     assert len(client.graphs) == 1
 
 
+@pytest.mark.parametrize("error", [RuntimeError("ConnectionPool is closed"), OSError("timed out")])
+@pytest.mark.parametrize("status", ["running", "closed"])
+def test_any_error_of_a_lost_connection_says_that_it_was_lost(tmp_path, monkeypatch, error, status):
+    client = Client()
+    client.status = status
+    tasks = Cluster(client)
+    monkeypatch.setattr(tasks, "check", lambda folder: None)
+    expected = str(error) if status == "running" else "the connection to the Dask scheduler was lost"
+    with pytest.raises(type(error) if status == "running" else RuntimeError, match=expected), tasks.working(tmp_path):
+        raise error
+
+
 def test_what_is_small_is_not_sent():
     client = Client()
     tasks = Cluster(client)

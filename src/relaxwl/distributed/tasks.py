@@ -117,10 +117,6 @@ class Cluster:
                 f"the workers of a task died repeatedly ({error}), usually for lack of memory: "
                 "write smaller shards (graphs_per_shard), or give each worker more memory or fewer threads"
             ) from error
-        except (distributed.CancelledError, OSError) as error:
-            if self._client.status == "running":
-                raise
-            raise RuntimeError("the connection to the Dask scheduler was lost; restart it and fit again") from error
 
     def _wait(self, futures: list[Any]) -> None:
         """Wait until all futures are done or one has failed, with a time limit if all workers are lost.
@@ -171,14 +167,18 @@ class Cluster:
         What nobody wants is not begun, and what has begun ends by itself, soon. Not by ``client.cancel``: it fails in
         the scheduler, and takes the client along, where a task that is canceled feeds one whose handle was dropped.
         """
-        self.check(folder)
         try:
+            self.check(folder)
             yield
-        except BaseException:  # an interrupt as well: nothing is to run on for nobody
+        except BaseException as error:  # an interrupt as well: nothing is to run on for nobody
             self._waiting = {}
             for result in list(self._handles.values()):
                 with suppress(Exception):  # where the scheduler is gone, so are the tasks
                     result.future.release()
+            if isinstance(error, Exception) and self._client.status != "running":
+                # Which error Dask raises depends on the call that meets the lost connection.
+                message = "the connection to the Dask scheduler was lost; restart it and fit again"
+                raise RuntimeError(message) from error
             raise
 
     def check(self, folder: Path) -> None:
