@@ -330,7 +330,7 @@ def _fit(commands: Any) -> None:
     option = parser.add_argument
     option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
-    option("--effort", choices=("quick", "balanced", "thorough"), default="balanced",
+    option("--effort", choices=("quick", "balanced", "thorough"),
            help="number of kernels and settings tried (default balanced; not for molecules)")
     option("--time-limit", type=_above_zero(), metavar="SECONDS", help="approximate time limit (not for "
            "molecules)")

@@ -62,6 +62,8 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
         (["fit"], "--target COLUMN selects the column"),
         (["fit", "--target", "color"], "no column 'color'; its columns are name, structure, measured"),
         (["fit", "--target", "name", "--task", "regression"], "are not numbers; use --task classification"),
+        (["fit", "--target", "measured", "--effort", "balanced"], "--effort does not apply to molecules"),
+        (["fit", "--target", "measured", "--time-limit", "5"], "--time-limit does not apply to molecules"),
         (["benchmark", "--target", "measured"], "measured numbers, not classes; try --task regression"),
     ],
 )

@@ -62,8 +62,11 @@ def run_fit(arguments: Namespace, console: Console) -> None:
     get_score(arguments.scoring, task)
     options = {"scoring": arguments.scoring, "n_jobs": arguments.jobs, "random_state": arguments.seed}
     options |= {"skip_targets": arguments.skip_targets} if task == "classification" else {}
-    names = ("standardize", "stereo") if of_molecules else ("effort", "time_limit")
-    options |= {name: getattr(arguments, name) for name in names}
+    of_graphs = {name: value for name in ("effort", "time_limit") if (value := getattr(arguments, name)) is not None}
+    if of_molecules and of_graphs:
+        option = next(iter(of_graphs)).replace("_", "-")
+        raise UserError(f"--{option} does not apply to molecules; omit it")
+    options |= {name: getattr(arguments, name) for name in ("standardize", "stereo")} if of_molecules else of_graphs
     model = (MOLECULES if of_molecules else GRAPHS)[task](**options, verbose=console.verbose)
     console.note(f"{arguments.dataset}: {shards!r}" if source is None else str(source))
     held_out = None
