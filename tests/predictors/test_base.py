@@ -39,6 +39,20 @@ def test_graphs_are_read_as_the_parameters_say():
     assert (found[0].node_labels, found.directed) == (["C", "N"], False)
 
 
+@pytest.mark.parametrize(
+    "model", [GraphClassifier("quick", random_state=0), GraphRegressor("quick", random_state=0)], ids=repr
+)
+def test_graphs_that_do_not_tell_their_type_are_those_of_the_fit(model):
+    arcs = [nx.DiGraph([(0, 1), (1, 0)]), nx.DiGraph([(0, 1), (1, 2)])]
+    model.fit(arcs * 4, [0, 1] * 4)
+    for given, same in (([np.array([[0, 1], [1, 0]])], arcs[:1]), ([(3, [(0, 1), (1, 2)])], arcs[1:])):
+        np.testing.assert_array_equal(model.predict(given), model.predict(same))
+        np.testing.assert_array_equal(model.novelty(given), model.novelty(same))
+    with pytest.raises(ValueError, match="the graph is undirected"):
+        model.predict([nx.Graph([(0, 1)])])
+    assert model.fit([arc.to_undirected() for arc in arcs * 4], [0, 1] * 4).predict([nx.path_graph(3)]) > 0.5
+
+
 def test_many_graphs_or_little_memory_make_a_set_large(monkeypatch):
     predictor = GraphRegressor()
     assert not predictor._is_large(len(GRAPHS))

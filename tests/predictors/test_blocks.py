@@ -50,6 +50,12 @@ def test_molecules_are_graphs_too():
     np.testing.assert_array_equal(kernel.kernel_matrix(graphs), plain.kernel_matrix(graphs))
 
 
+def test_pairs_are_arcs_where_the_fit_was_on_arcs():
+    arcs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (2, 1)])], directed=True)
+    kernel = AveragedKernel(effort="quick", random_state=0).fit(arcs)
+    np.testing.assert_array_equal(kernel.kernel_matrix([(3, [(0, 1), (2, 1)])]), kernel.kernel_matrix(arcs[1:]))
+
+
 def test_out_of_time_less_is_fitted_and_said():
     kernel = AveragedKernel(time_limit=1e-9, random_state=0).fit(TRAIN)
     assert [view.name for view in kernel.views_] == ["WL"]

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from relaxwl import GraphClassifier
 from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import cross_validate
+from relaxwl.molecules import from_smiles
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.transductive import TransductiveClassifier
 
@@ -29,6 +30,14 @@ def test_folds_do_not_depend_on_those_before():
     used = TransductiveClassifier(clone(QUICK).set_params(time_limit=1e5), GRAPHS)
     used.learn(np.arange(32), NAMES[:32])
     np.testing.assert_array_equal(used.learn(train, NAMES[train]).predict_proba(test), fresh)
+
+
+def test_classifiers_of_molecules_are_fitted_in_each_fold():
+    pytest.importorskip("rdkit.Chem")
+    molecules = from_smiles(["C" * n + end for n in range(1, 7) for end in ("", "O")])
+    settings = {"n_folds": 2, "n_repeats": 1, "inner_folds": 2, "random_state": 0}
+    results = cross_validate(["molecules"], molecules, [0, 1] * 6, **settings)
+    assert results.cell("data", "molecules").mean > 0.5
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ class MoleculePredictor(GraphPredictor):
         if not known:
             raise ValueError(f"views must be some of {', '.join(VIEWS)}, not {self.views!r}")
 
-    def _objects(self, X: Any, extra: Any) -> Objects:
+    def _objects(self, X: Any, extra: Any, directed: bool | None = None) -> Objects:
         molecules = as_molecules(X, self.n_jobs)
         if self.standardize:
             molecules = [standardized(one) for one in molecules]

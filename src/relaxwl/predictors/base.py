@@ -28,7 +28,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.kernels.base import descendants
+from relaxwl.kernels.base import GraphKernel, descendants
 from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options, weights_text
 from relaxwl.learning.linear import take_rows
@@ -327,7 +327,7 @@ class GraphPredictor(GraphEstimator):
             The distances; predictions for values above 1 are extrapolations.
         """
         check_is_fitted(self)
-        graphs = self._objects(X, None).graphs
+        graphs = self._objects(X, None, self._directed).graphs
         return np.full(len(graphs), np.nan) if self._novelty is None else self._novelty.score(graphs)
 
     def kneighbors(self, X: Any, n_neighbors: int = 5, extra: Any = None) -> tuple[Float64, Int64]:
@@ -467,12 +467,19 @@ class GraphPredictor(GraphEstimator):
             raise TypeError(f"cost must be an EditCost or None, not {self.cost!r}")
         get_score(self.scoring, self._task)
 
-    def _objects(self, X: Any, extra: Any) -> Objects:
-        """Read graphs, as the parameters say."""
-        names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "directed", "missing")
+    @property
+    def _directed(self) -> bool | None:
+        """Whether the training graphs are directed; None if no view tells."""
+        kernels = (getattr(view, "kernel", None) for view in self._blocks.views)
+        return next((kernel.directed_ for kernel in kernels if isinstance(kernel, GraphKernel)), None)
+
+    def _objects(self, X: Any, extra: Any, directed: bool | None = None) -> Objects:
+        """Read graphs, as the parameters say; ``directed`` is the type of graphs that do not tell."""
+        names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "missing")
         graphs = X
         if not isinstance(X, GraphCollection):
-            graphs = as_collection(X, **{name: getattr(self, name) for name in names})
+            directed = self.directed if directed is None else directed
+            graphs = as_collection(X, directed=directed, **{name: getattr(self, name) for name in names})
         # Each kernel would warn of what others take up.
         return Objects(graphs.with_parts(given=()), None if extra is None else as_table(extra, len(graphs)))
 
@@ -636,7 +643,7 @@ class GraphPredictor(GraphEstimator):
     def _batches(self, X: Any, extra: Any) -> Iterator[Objects]:
         """Yield objects, a batch at a time."""
         check_is_fitted(self)
-        objects = self._objects(X, extra)
+        objects = self._objects(X, extra, self._directed)
         if (extra is not None) != self._takes_extra:
             fitted, given = ("with", "without") if self._takes_extra else ("without", "with")
             raise ValueError(f"extra must be as in fitting: the model was fitted {fitted} it, and is used {given} it")

@@ -15,7 +15,7 @@ from relaxwl._progress import report
 from relaxwl._validation import as_seed, check_choice
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import GraphKernel, Settings
+from relaxwl.kernels.base import GraphKernel, Settings, check_graphs
 from relaxwl.learning.heads import average
 from relaxwl.learning.linear import ROWS_AT_ONCE
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
@@ -460,7 +460,8 @@ class AveragedKernel(GraphKernel):
             A representation of the graphs for each kernel.
         """
         check_is_fitted(self)
-        return self._blocks.represent(Objects(as_collection(X)))
+        first: Any = self.views_[0]
+        return self._blocks.represent(Objects(check_graphs(first.kernel, X)))
 
     def compare(self, x: Any, y: Any = None, settings: Sequence[Settings] = ({},)) -> list[Float64]:
         """Return a Gram matrix for each ``combination`` of the settings.

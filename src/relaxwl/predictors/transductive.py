@@ -10,6 +10,7 @@ from relaxwl._execution import Deadline
 from relaxwl._validation import as_seed
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.learning.heads import KernelSVM
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.classifier import GraphClassifier
 from relaxwl.predictors.targets import read_targets
@@ -51,8 +52,10 @@ class TransductiveClassifier:
 
     @staticmethod
     def suits(model: Any, graphs: GraphCollection) -> bool:
-        """Return whether the model uses Gram matrices, and these fit into memory."""
-        return isinstance(model, GraphClassifier) and not model._is_large(len(graphs))
+        """Return whether the model is a support vector machine on Gram matrices, and these fit into memory."""
+        if not isinstance(model, GraphClassifier) or model._kernel_head is not KernelSVM:
+            return False
+        return not model._is_large(len(graphs))
 
     def learn(self, train: Int64, y: Any) -> "TransductiveClassifier":
         """Learn from the classes ``y`` of the graphs at ``train``."""
