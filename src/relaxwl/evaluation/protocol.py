@@ -228,10 +228,10 @@ def cross_validate(
     splits : path, list or str, optional
         Folds to use instead of a cross-validation: a JSON file in the format of Errica et al. (or its content), whose
         validation parts are used for model selection; ``"random:20"``, 20 random test parts of 20 %; or
-        ``"scaffold:5"``.
+        ``"scaffold:5"``, 5 random test parts of 20 % of the groups.
     groups : sequence, optional
         For ``"scaffold:5"``: the group of each graph, such as the scaffold of its molecule; groups are never split.
-        Copies of a molecule (graphs from SMILES) are always in the same fold.
+        Copies of a molecule (graphs from SMILES) are in the same fold, except in folds from a file.
     n_folds : int, default=10
         Number of outer folds.
     n_repeats : int, optional

@@ -740,8 +740,8 @@ def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
     return graphs
 
 
-def check_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
-    """Return graphs for a fitted kernel; raise an error if directed and undirected graphs are mixed."""
+def check_graphs(kernel: Any, X: Any) -> GraphCollection:
+    """Return graphs for a fitted estimator; raise an error if directed and undirected graphs are mixed."""
     if isinstance(X, GraphCollection):
         graphs = X
         if graphs.directed != kernel.directed_ and graphs.n_graphs:

@@ -61,3 +61,12 @@ def test_numbers_and_attributes():
     collection = GraphCollection.from_networkx(graphs, node_attributes="a")
     forest = StatisticsForestRegressor(50, random_state=0).fit(collection[:30], y[:30])
     assert np.corrcoef(forest.predict(collection[30:]), y[30:])[0, 1] > 0.9
+
+
+def test_pairs_are_read_as_the_graphs_of_the_fit():
+    arcs = [(3, [(0, 1), (1, 2), (2, 0)]), (3, [(0, 1), (0, 2)])] * 5
+    graphs = GraphCollection.from_edges(arcs, directed=True)
+    forest = StatisticsForestClassifier(10, random_state=0).fit(graphs, ["cycle", "tree"] * 5)
+    assert forest.predict(arcs).tolist() == ["cycle", "tree"] * 5
+    with pytest.raises(ValueError, match="fitted on directed graphs, and these graphs are undirected"):
+        forest.predict(GraphCollection.from_edges(arcs))

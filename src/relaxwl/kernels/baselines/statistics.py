@@ -15,6 +15,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import match_codes
 from relaxwl.inputs import as_collection
+from relaxwl.kernels.base import check_graphs
 
 # Shares of the nodes of a graph whose degree is at most the one that is taken.
 QUANTILES = (0.25, 0.5, 0.75)
@@ -47,6 +48,7 @@ class _StatisticsForest(GraphEstimator):
             Fitted estimator.
         """
         graphs = as_collection(X)
+        self.directed_ = graphs.directed
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary
         self.forest_ = self._forest(as_seed(self.random_state) % 2**32)
@@ -67,7 +69,7 @@ class _StatisticsForest(GraphEstimator):
             The predictions.
         """
         check_is_fitted(self)
-        return self.forest_.predict(self._statistics(as_collection(X)))
+        return self.forest_.predict(self._statistics(check_graphs(self, X)))
 
     def _statistics(self, graphs: GraphCollection) -> Float64:
         columns = [structure(graphs)]
@@ -133,7 +135,7 @@ class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
             The probabilities.
         """
         check_is_fitted(self)
-        return np.asarray(self.forest_.predict_proba(self._statistics(as_collection(X))))
+        return np.asarray(self.forest_.predict_proba(self._statistics(check_graphs(self, X))))
 
 
 class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
