@@ -45,7 +45,7 @@ def as_bytes(value):
 
 def changed(shards, name, value):
     """Change an array of the first part, with the right checksum; without ``value`` it is left out."""
-    path, manifest = shards.folder / shards.manifest.parts[0].name, shards.folder / "manifest.json"
+    path = shards.folder / shards.manifest.parts[0].name
     with np.load(path) as archive:
         arrays = {key: archive[key] for key in archive.files}
     array = arrays.pop(name, None)
@@ -53,6 +53,12 @@ def changed(shards, name, value):
         arrays[name] = value(array)
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
+    return changed_checksum(shards)
+
+
+def changed_checksum(shards):
+    """Write the checksum of the first part into the manifest."""
+    path, manifest = shards.folder / "part-000000.npz", shards.folder / "manifest.json"
     content = json.loads(manifest.read_text())
     content["parts"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.write_text(json.dumps(content))
@@ -398,6 +404,17 @@ def test_a_pickle_in_a_part_is_not_executed(tmp_path, labeled, name):
     with pytest.raises(ShardError, match=r"part-000000\.npz cannot be read: Object arrays cannot be loaded"):
         shards[0]
     assert not touched.exists()
+
+
+def test_members_of_a_part_are_arrays(tmp_path, labeled):
+    write(tmp_path, labeled, np.arange(20))
+    shards = changed(ShardedCollection.open(tmp_path), "y", None)
+    with zipfile.ZipFile(tmp_path / "part-000000.npz", "a") as archive:
+        archive.writestr("y", b"no array")
+    shards = changed_checksum(shards)
+    for use in (lambda: shards[0], lambda: shards.y):
+        with pytest.raises(ShardError, match=r"part-000000\.npz cannot be read: it has members that are not arrays"):
+            use()
 
 
 def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labeled):

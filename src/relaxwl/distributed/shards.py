@@ -568,7 +568,10 @@ class ShardedCollection(Sequence[GraphCollection]):
                 raise ShardError(f"{path} is damaged: it does not match its checksum; write it again")
             _check_unpacked(path)
             with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+                arrays = {name: archive[name] for name in archive.files}
+            if not all(isinstance(array, np.ndarray) for array in arrays.values()):  # NumPy returns others as bytes
+                raise ValueError("it has members that are not arrays")
+            return arrays
         except FileNotFoundError:
             raise ShardError(f"{path} is missing; the manifest names it, and all workers must see it") from None
         except (ShardError, MemoryRefusal):
