@@ -2,7 +2,9 @@
 
 import io
 import logging
+import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -155,3 +157,38 @@ def test_durations_as_people_read_them(seconds, text):
 def test_names_that_no_file_could_hold_are_spelt_out():
     assert printable("ok ü 😀") == "ok ü 😀"
     assert printable("\udcff\ud800") == r"\udcff\ud800"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_children_draw_bars_while_threads_of_the_parent_draw(terminal):
+    """Another thread is about to write when the process is forked: the child finds the lock free."""
+    drawing, ended = threading.Event(), threading.Event()
+
+    class Slow(Terminal):
+        def write(self, text):
+            drawing.set()
+            time.sleep(0.002)
+            return super().write(text)
+
+    def draw():
+        while not ended.is_set():
+            with ProgressBar("thread", 9.0) as progress:
+                progress.add(1, "one")
+
+    with redirect_stderr(Slow()):
+        thread = threading.Thread(target=draw)
+        thread.start()
+        assert drawing.wait(60)
+        found = []
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                with redirect_stderr(terminal), ProgressBar("child", 1.0) as progress:
+                    progress.add(1, "one")
+                os._exit(0)
+            found.append(os.waitpid(child, 0)[1])
+        ended.set()
+        thread.join()
+    assert found == [0] * 5

@@ -126,9 +126,9 @@ else:
             return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
 
 
-def fork_safe_lock() -> threading.Lock:
-    """Return a lock that is released before a process is forked."""
-    lock = threading.Lock()
+def fork_safe_lock(lock: Any = None) -> Any:
+    """Return a lock, by default a new one, that is released before a process is forked."""
+    lock = threading.Lock() if lock is None else lock
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
     return lock

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
+from functools import cache
 from html import escape
 from types import TracebackType
 from typing import Any, Self
@@ -74,6 +75,20 @@ def _is_configured() -> bool:
     return any(handler is not _handler for handler in (*logger.handlers, *logging.root.handlers))
 
 
+@cache
+def _bar_class() -> Any:
+    """Return tqdm's bar with a lock that is free in forked children; its own may stay taken, and in the parent, too."""
+    from tqdm.auto import tqdm  # some tens of milliseconds, which most commands do without
+
+    from relaxwl._execution import fork_safe_lock
+
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread that looks after bars which seldom move
+
+    Bar.set_lock(fork_safe_lock(threading.RLock()))
+    return Bar
+
+
 class ProgressBar:
     """Context manager for work of known length; worker threads may report progress.
 
@@ -119,19 +134,19 @@ class ProgressBar:
         self.done = 0.0
         self._options: dict[str, Any] = {"leave": leave, **options}
         self._start = self._last_line = time.perf_counter()
-        self._lock = threading.Lock()
+        self._lock: Any = threading.Lock()
         self._bar: Any = None
         self._token: Token[ProgressBar | None] | None = None
 
     def __enter__(self) -> Self:
         if self.verbose == 1 and _open_bar.get() is None and is_watched() and not _is_configured():
-            from tqdm.auto import tqdm  # some tens of milliseconds, which most commands do without
-
-            class Bar(tqdm):
-                monitor_interval = 0  # no thread that looks after bars which seldom move
-
+            bar = _bar_class()
             shape = {} if "unit" in self._options else {"bar_format": "{l_bar}{bar}| {elapsed}<{remaining}{postfix}"}
-            self._bar = Bar(desc=self.title, total=self.total, miniters=0, dynamic_ncols=True, **shape, **self._options)
+            self._lock = bar.get_lock()
+            with self._lock:  # also what tqdm writes without its lock
+                self._bar = bar(
+                    desc=self.title, total=self.total, miniters=0, dynamic_ncols=True, **shape, **self._options
+                )
             self._token = _open_bar.set(self)
         return self
 
@@ -140,11 +155,12 @@ class ProgressBar:
     ) -> None:
         if self._bar is not None and self._token is not None:
             _open_bar.reset(self._token)
-            if kind is None and self.total is not None:
-                self._bar.n = self.total
-                self._bar.refresh()
-            self._bar.close()
-            self._bar = None
+            with self._lock:
+                if kind is None and self.total is not None:
+                    self._bar.n = self.total
+                    self._bar.refresh()
+                self._bar.close()
+                self._bar = None
 
     def add(self, amount: float, message: str = "", *values: object) -> None:
         """Advance the bar and show a description of the finished work."""

@@ -32,6 +32,14 @@ def test_a_stopped_run_goes_on(tmp_path, capsys):
     assert ShardedCollection.open(tmp_path / "s").to_collection() == graphs
 
 
+@pytest.mark.parametrize("change", ["graphs", "classes"])
+def test_a_run_of_other_data_does_not_go_on(tmp_path, capsys, change):
+    graphs, y = make_egonets(200, level=1, random_state=int(change == "graphs"))
+    ShardWriter(tmp_path / "s", graphs_per_shard=60).add(graphs[:130], y[:130] + (change == "classes"))
+    assert shard("egonets-1", "-o", tmp_path / "s") == 2
+    assert "has other graphs of an interrupted run than egonets-1: name the same ones" in capsys.readouterr().err
+
+
 def test_what_cannot_be_done_is_said(tmp_path, capsys):
     shard("egonets-1", "-o", tmp_path / "s")
     assert shard("egonets-1", "-o", tmp_path / "s") == 2

@@ -1,10 +1,15 @@
 """Shards: what is written is read, piece by piece, and what is damaged is named."""
 
+import errno
 import hashlib
 import json
 import os
+import pickle
+import sys
 import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import numpy as np
 import pandas
@@ -16,6 +21,7 @@ from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
 from relaxwl.datasets.smiles import from_rdkit, from_smiles
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
+from relaxwl.distributed.shards import _locked
 from sharding import shard
 from small_graphs import collection, random_graphs
 
@@ -39,7 +45,7 @@ def as_bytes(value):
 
 def changed(shards, name, value):
     """Change an array of the first part, with the right checksum; without ``value`` it is left out."""
-    path, manifest = shards.folder / shards.manifest.parts[0].name, shards.folder / "manifest.json"
+    path = shards.folder / shards.manifest.parts[0].name
     with np.load(path) as archive:
         arrays = {key: archive[key] for key in archive.files}
     array = arrays.pop(name, None)
@@ -47,6 +53,12 @@ def changed(shards, name, value):
         arrays[name] = value(array)
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
+    return changed_checksum(shards)
+
+
+def changed_checksum(shards):
+    """Write the checksum of the first part into the manifest."""
+    path, manifest = shards.folder / "part-000000.npz", shards.folder / "manifest.json"
     content = json.loads(manifest.read_text())
     content["parts"][0]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest.write_text(json.dumps(content))
@@ -221,7 +233,14 @@ def test_one_writer_at_a_time(tmp_path, labeled):
     assert ShardedCollection.open(tmp_path).to_collection() == labeled
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no locks of folders")
+@pytest.fixture(params=["fcntl", "a file"])
+def lock(request, monkeypatch):
+    """Lock folders by the system, or as where it has no locks."""
+    if request.param == "a file":
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+
+
+@pytest.mark.usefixtures("lock")
 def test_a_second_writer_waits_until_a_part_is_entered(tmp_path, labeled, monkeypatch):
     first, second, threads = ShardWriter(tmp_path, graphs_per_shard=4), [], []
     check_alone = ShardWriter._check_alone
@@ -237,6 +256,65 @@ def test_a_second_writer_waits_until_a_part_is_entered(tmp_path, labeled, monkey
         first.add(labeled[:4])
     threads[0].join(60)
     assert (len(threads), second[0].n_written) == (1, 4)
+
+
+@pytest.mark.usefixtures("lock")
+def test_a_writer_that_was_stopped_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("relaxwl.distributed.shards.WAIT_SECONDS", 0.1)
+    with _locked(tmp_path), pytest.raises(ShardError, match=r"another process is writing to .*; use a separate folder"):
+        ShardWriter(tmp_path)
+    ShardWriter(tmp_path)
+
+
+def test_a_drive_without_locks_is_locked_by_a_file(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr("relaxwl.distributed.shards.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOTSUP, "no locks")))
+    (tmp_path / "manifest.lock").touch()  # as a killed process leaves it
+    with pytest.raises(ShardError, match=r"or remove manifest\.lock in it if none is"):
+        ShardWriter(tmp_path)
+    (tmp_path / "manifest.lock").unlink()
+    ShardWriter(tmp_path).finish()
+    assert not (tmp_path / "manifest.lock").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_does_not_write_with_the_writer_of_its_parent(tmp_path, labeled):
+    writer = ShardWriter(tmp_path, graphs_per_shard=4)
+    child = os.fork()
+    if child == 0:
+        try:
+            writer.add(labeled[:8])
+        except ShardError:
+            os._exit(3)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    writer.add(labeled)
+    assert writer.finish().to_collection() == labeled
+    with pytest.raises(TypeError, match="cannot be copied or sent to other processes"):
+        pickle.dumps(writer)
+
+
+def test_threads_may_share_a_writer(tmp_path, labeled):
+    writer = ShardWriter(tmp_path, graphs_per_shard=3)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda place: writer.add(labeled[place : place + 1], [place]), range(20)))
+    shards = writer.finish()
+    assert sorted(shards.y.tolist()) == list(range(20))
+    assert shards.to_collection() == labeled[shards.y.tolist()]
+
+
+@pytest.mark.parametrize("failing", ["np.savez", "sha256", "Manifest.write"])
+def test_after_a_failure_no_graph_is_lost(tmp_path, labeled, monkeypatch, failing):
+    writer = ShardWriter(tmp_path, graphs_per_shard=4)
+    writer.add(labeled[:6])
+    with monkeypatch.context() as patch:
+        patch.setattr(f"relaxwl.distributed.shards.{failing}", Mock(side_effect=OSError("the disk is full")))
+        with pytest.raises(OSError, match="the disk is full"):
+            writer.add(labeled[6:12])
+    writer.add(labeled[12:])
+    assert writer.finish().to_collection() == labeled
 
 
 def test_names_and_molecules_come_back(tmp_path, labeled):
@@ -326,6 +404,17 @@ def test_a_pickle_in_a_part_is_not_executed(tmp_path, labeled, name):
     with pytest.raises(ShardError, match=r"part-000000\.npz cannot be read: Object arrays cannot be loaded"):
         shards[0]
     assert not touched.exists()
+
+
+def test_members_of_a_part_are_arrays(tmp_path, labeled):
+    write(tmp_path, labeled, np.arange(20))
+    shards = changed(ShardedCollection.open(tmp_path), "y", None)
+    with zipfile.ZipFile(tmp_path / "part-000000.npz", "a") as archive:
+        archive.writestr("y", b"no array")
+    shards = changed_checksum(shards)
+    for use in (lambda: shards[0], lambda: shards.y):
+        with pytest.raises(ShardError, match=r"part-000000\.npz cannot be read: it has members that are not arrays"):
+            use()
 
 
 def test_a_manifest_that_says_something_else_than_its_parts_is_refused(tmp_path, labeled):

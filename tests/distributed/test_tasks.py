@@ -1,6 +1,8 @@
 """Tasks on a cluster: when they are sent, and what is sent."""
 
+import os
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -105,3 +107,17 @@ def test_what_is_small_is_not_sent():
     large = bytes(2 * SMALL_BYTES)
     assert tasks.gather([tasks.share(large)]) == [large]
     assert [key.split("-")[1] for key in client.graphs[0][0]] == ["send"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_does_not_use_the_client_of_its_parent(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "default_client", Mock())  # always the same
+    assert isinstance(current_tasks(), Cluster)
+    child = os.fork()
+    if child == 0:
+        inherited = isinstance(current_tasks(), LocalTasks)
+        distributed.default_client = Mock  # its own
+        os._exit(0 if inherited and isinstance(current_tasks(), Cluster) else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

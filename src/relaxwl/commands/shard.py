@@ -2,9 +2,13 @@
 
 from argparse import Namespace
 
+import numpy as np
+
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import check_source, open_source
 from relaxwl.distributed import ShardWriter
+
+ADVICE = ": name the same ones in the same order, or another folder"
 
 
 def run(arguments: Namespace, console: Console) -> None:
@@ -15,19 +19,25 @@ def run(arguments: Namespace, console: Console) -> None:
     to_skip = writer.n_written
     if to_skip:
         console.note(f"{arguments.out} has {to_skip:,} graphs of an interrupted run: resuming after them")
+    written = writer.written
+    parts, targets, part = iter(written), written.y, written.nothing()
     for name in arguments.dataset:
         source = open_source(name, arguments, console)
-        skipped = min(to_skip, len(source.graphs))
-        to_skip -= skipped
-        writer.add(source.graphs[skipped:], None if source.y is None else source.y[skipped:])
+        graphs, y = source.graphs, source.y
+        while to_skip and len(graphs):
+            part = part if len(part) else next(parts)
+            n_same = min(len(part), len(graphs))
+            same_y = targets is None or (y is not None and np.array_equal(targets[:n_same], y[:n_same]))
+            if not same_y or part[:n_same] != graphs[:n_same]:
+                raise UserError(f"{arguments.out} has other graphs of an interrupted run than {name}{ADVICE}")
+            part, graphs, to_skip = part[n_same:], graphs[n_same:], to_skip - n_same
+            targets, y = (None if some is None else some[n_same:] for some in (targets, y))
+        writer.add(graphs, y)
     if to_skip:
-        raise UserError(
-            f"{arguments.out} has more graphs of an interrupted run than these data sets: name the same ones in the "
-            "same order, or another folder"
-        )
+        raise UserError(f"{arguments.out} has more graphs of an interrupted run than these data sets{ADVICE}")
     shards = writer.finish()
-    parts = shards.manifest.parts
+    records = shards.manifest.parts
     console.result(
-        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(parts):,} shards: {arguments.out}",
-        {"folder": arguments.out, "n_graphs": shards.n_graphs, "n_nodes": shards.n_nodes, "n_shards": len(parts)},
+        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(records):,} shards: {arguments.out}",
+        {"folder": arguments.out, "n_graphs": shards.n_graphs, "n_nodes": shards.n_nodes, "n_shards": len(records)},
     )

@@ -4,15 +4,18 @@ A part is an ``npz`` archive of plain arrays (nothing in it is executed) with co
 the manifest has the vocabulary of all parts, so that a shard that is read has the codes that it would have in the whole
 collection. Parts are written whole or not at all, and the manifest last: a writer that was stopped goes on behind the
 last whole part. The unfinished manifest holds the mark of the writer that made it; of two writers the one whose mark is
-gone stops with an error. The folder is locked while a writer looks for its mark and writes, where the system has locks.
+gone stops with an error. The folder is locked while a writer looks for its mark and writes.
+Graphs are dropped from memory when they are in the manifest: who goes on after a full disk loses none.
 """
 
 import contextlib
 import json
 import os
 import secrets
+import threading
+import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -35,11 +38,17 @@ FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
 # What a writer knows until it has finished.
 UNFINISHED = "manifest.unfinished.json"
+# Stands for a lock of the folder where the system has none.
+LOCK = "manifest.lock"
 # What a manifest may say of the sizes of one part and of an attribute vector.
 MAX_NODES, MAX_EDGES, MAX_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
 # Bytes of a manifest in memory for each in the file, and whatever a file that was made to be wrong may lead to.
 MANIFEST_BYTES = 20
+# How long a writer waits for another one, which may have been stopped while it writes a part, in seconds.
+WAIT_SECONDS = 60.0
 DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+# Graphs and their targets.
+Batch = tuple[GraphCollection, NDArray[Any] | None]
 ARRAYS = ("offsets", "indptr", "indices", "node_codes", "edge_codes", "node_attributes", "edge_attributes")
 
 
@@ -146,7 +155,7 @@ class ShardWriter:
     folder : path
         Created if it does not exist. The folder of an interrupted writer is continued: ``n_written`` is the number of
         graphs in it, which the caller skips. If two writers use a folder at the same time, the first one stops with an
-        error.
+        error. Threads may share a writer, processes may not.
     graphs_per_shard : int, default=10_000
         Number of graphs of each shard but the last. A worker holds a few shards at a time; 100,000 to
         1,000,000 nodes per shard are a good size.
@@ -181,13 +190,30 @@ class ShardWriter:
             found = Manifest.read(unfinished) if unfinished.exists() else Manifest()
             self._manifest = replace(found, writer=secrets.token_hex(8))
             self._manifest.write(unfinished)
-        self._waiting: list[tuple[GraphCollection, NDArray[Any] | None]] = []
+        self._waiting: list[Batch] = []
         self._n_waiting = 0
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a ShardWriter cannot be copied or sent to other processes; use a separate folder for each")
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Let one thread write at a time, and no forked child, whose copy of the writer would write the same parts."""
+        if os.getpid() != self._process:
+            raise _not_alone(self.folder)
+        with self._lock:
+            yield
 
     @property
     def n_written(self) -> int:
         """Number of graphs that are stored in the folder."""
-        return sum(part.n_graphs for part in self._manifest.parts)
+        return self.written.n_graphs
+
+    @property
+    def written(self) -> "ShardedCollection":
+        """The graphs that are stored in the folder."""
+        return ShardedCollection(self.folder, self._manifest)
 
     def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
         """Append graphs, with their targets if there are any.
@@ -200,10 +226,11 @@ class ShardWriter:
             Their targets.
         """
         target = None if y is None else plain_targets(y, len(graphs))
-        self._waiting.append((graphs, target))
-        self._n_waiting += len(graphs)
-        while self._n_waiting >= self.graphs_per_shard:
-            self._write(self.graphs_per_shard)
+        with self._turn():
+            self._waiting.append((graphs, target))
+            self._n_waiting += len(graphs)
+            while self._n_waiting >= self.graphs_per_shard:
+                self._write(self.graphs_per_shard)
 
     def finish(self) -> "ShardedCollection":
         """Write the remaining graphs and the manifest, which completes the folder.
@@ -213,6 +240,10 @@ class ShardWriter:
         ShardedCollection
             The graphs of the folder.
         """
+        with self._turn():
+            return self._finish()
+
+    def _finish(self) -> "ShardedCollection":
         if self._n_waiting or not self._manifest.parts:
             self._write(self._n_waiting)
         with _locked(self.folder):
@@ -223,7 +254,7 @@ class ShardWriter:
         return ShardedCollection(self.folder, self._manifest)
 
     def _write(self, n_graphs: int) -> None:
-        graphs, y = self._taken(n_graphs)
+        graphs, y, rest = self._taken(n_graphs)
         name = _part_name(len(self._manifest.parts))
         with contextlib.ExitStack() as stack:
             with atomic_write(self.folder / name) as file:
@@ -232,32 +263,32 @@ class ShardWriter:
                 stack.enter_context(_locked(self.folder))
                 self._check_alone()
             part = PartRecord(name, len(graphs), graphs.n_nodes, graphs.n_edges, sha256(self.folder / name))
-            self._manifest = self._manifest.grown(part, graphs, y)
-            self._manifest.write(self.folder / UNFINISHED)
+            grown = self._manifest.grown(part, graphs, y)
+            grown.write(self.folder / UNFINISHED)
+        self._manifest, self._waiting, self._n_waiting = grown, rest, self._n_waiting - n_graphs
 
     def _check_alone(self) -> None:
         """Raise an error if another writer has taken the folder."""
         path = self.folder / UNFINISHED
         if not path.exists() or Manifest.read(path).writer != self._manifest.writer:
-            raise ShardError(f"another process is writing to {self.folder}; use a separate folder for each")
+            raise _not_alone(self.folder)
 
-    def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None]:
-        """Remove and return the first pending graphs."""
-        taken: list[tuple[GraphCollection, NDArray[Any] | None]] = []
-        left = n_graphs
+    def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None, list[Batch]]:
+        """Return the first pending graphs, and what is pending behind them."""
+        taken: list[Batch] = []
+        rest, left = self._waiting.copy(), n_graphs
         while left:
-            graphs, y = self._waiting.pop(0)
+            graphs, y = rest.pop(0)
             if len(graphs) > left:
-                self._waiting.insert(0, (graphs[left:], None if y is None else y[left:]))
+                rest.insert(0, (graphs[left:], None if y is None else y[left:]))
                 graphs, y = graphs[:left], None if y is None else y[:left]
             taken.append((graphs, y))
             left -= len(graphs)
-        self._n_waiting -= n_graphs
         if len({y is None for _, y in taken}) > 1:
             raise ValueError("y must be given for all graphs or for none")
         targets = [y for _, y in taken if y is not None]
         joined = MoleculeCollection.concatenate(graphs for graphs, _ in taken)
-        return joined, np.concatenate(targets) if targets else None
+        return joined, np.concatenate(targets) if targets else None, rest
 
     def __enter__(self) -> Self:
         return self
@@ -537,7 +568,10 @@ class ShardedCollection(Sequence[GraphCollection]):
                 raise ShardError(f"{path} is damaged: it does not match its checksum; write it again")
             _check_unpacked(path)
             with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+                arrays = {name: archive[name] for name in archive.files}
+            if not all(isinstance(array, np.ndarray) for array in arrays.values()):  # NumPy returns others as bytes
+                raise ValueError("it has members that are not arrays")
+            return arrays
         except FileNotFoundError:
             raise ShardError(f"{path} is missing; the manifest names it, and all workers must see it") from None
         except (ShardError, MemoryRefusal):
@@ -549,24 +583,55 @@ class ShardedCollection(Sequence[GraphCollection]):
 # --------------------------------------------------------------------------------------------------------- inside
 
 
+def _not_alone(folder: Path) -> ShardError:
+    left = f", or remove {LOCK} in it if none is" if (folder / LOCK).exists() else ""
+    return ShardError(f"another process is writing to {folder}; use a separate folder for each{left}")
+
+
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against other writers; the lock of a killed process is released."""
+    """Lock a folder against other writers, threads of this process included; wait for a while if it is locked."""
+    end = time.monotonic() + WAIT_SECONDS
+    while (release := _try_lock(folder)) is None:
+        if time.monotonic() > end:  # the other one was stopped, or left a child that has the folder open
+            raise _not_alone(folder)
+        time.sleep(0.01)
     try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some network drives have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        # Not by closing alone: a process forked meanwhile has it open as well.
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        release()
+
+
+def _try_lock(folder: Path) -> Callable[[], None] | None:
+    """Return what unlocks a folder, or None if another writer has locked it.
+
+    The lock of a killed process is released by the system. Without such locks, on Windows and some network drives, a
+    file stands for one, which a killed process leaves.
+    """
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            if isinstance(error, BlockingIOError):
+                return None
+        else:
+
+            def unlock() -> None:
+                # Not by closing alone: a process forked meanwhile has it open as well.
+                with contextlib.suppress(OSError):
+                    fcntl.flock(descriptor, fcntl.LOCK_UN)
+                os.close(descriptor)
+
+            return unlock
+    try:
+        (folder / LOCK).touch(exist_ok=False)
+    except FileExistsError:
+        return None
+    return (folder / LOCK).unlink
 
 
 def _check_unpacked(path: Path) -> None:

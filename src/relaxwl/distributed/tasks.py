@@ -5,8 +5,10 @@ one is computed again elsewhere. What tasks return stays where it was made; a *h
 other tasks, also within lists.
 """
 
+import os
 import pickle
 import secrets
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -209,16 +211,26 @@ class Cluster:
                 )
 
 
+# Clients of the parent: a forked child would wait for ever for their threads, which it does not have.
+_inherited: list[Any] = []
+
+
 def current_tasks() -> Tasks:
-    """Return the cluster of the current Dask client, or this process if there is none."""
+    """Return the cluster of the current Dask client of this process, or the process itself if there is none."""
+    client = _client()
+    return LocalTasks() if client is None or any(client is one for one in _inherited) else Cluster(client)
+
+
+def _client() -> Any:
+    """Return the current Dask client, or None; without an import, for whose lock a forked child could wait."""
     try:
-        distributed = import_module("distributed")
-    except ImportError:
-        return LocalTasks()
-    try:
-        return Cluster(distributed.default_client())
-    except ValueError:  # there is none
-        return LocalTasks()
+        return sys.modules["distributed"].default_client()
+    except (KeyError, AttributeError, ValueError):  # not imported, not yet imported, no client
+        return None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _inherited.append(_client()))
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
