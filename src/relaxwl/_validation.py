@@ -216,8 +216,29 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
     return numbers
 
 
+def read_number(text: str, *, is_label: bool = False) -> float:
+    """Return the number that a text says in ASCII digits: Python also reads ``1_0``, and digits of other scripts.
+
+    Numbers are rounded to doubles. A label must not become another one by that: ``1e-400`` is not the label 0.
+
+    >>> read_number("1e-400")
+    0.0
+    >>> read_number("1e-400", is_label=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: '1e-400' is not 0, and no floating-point number is as small; write 0 or a text
+    """
+    try:
+        number = float(text if text.isascii() and "_" not in text else "")
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a number: numbers are written in ASCII digits, without _") from None
+    if is_label and number == 0 and text.lower().partition("e")[0].strip(" \t\r\n+-.0"):
+        raise ValueError(f"{text[:40]!r} is not 0, and no floating-point number is as small; write 0 or a text")
+    return number
+
+
 def as_floats(values: Any) -> NDArray[np.float64]:
-    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10).
+    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10), and so are dates.
 
     >>> as_floats([[1, None], [2.5, True]])
     array([[1. , nan],
@@ -228,7 +249,12 @@ def as_floats(values: Any) -> NDArray[np.float64]:
         text = next((value for value in found.ravel().tolist() if isinstance(value, (str, bytes))), None)
         if text is not None:
             raise ValueError(f"{text!r} is not a number")
-    return found.astype(np.float64)
+        if found.dtype != object:
+            raise ValueError(f"{found.dtype} is not a type of real numbers")
+    try:
+        return found.astype(np.float64, copy=False)
+    except OverflowError:
+        raise ValueError("an integer is beyond all floating-point numbers") from None
 
 
 def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArray[Any], NDArray[np.int64]]:

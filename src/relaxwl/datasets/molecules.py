@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from relaxwl._progress import html_table
 from relaxwl._storage import require_regular
-from relaxwl._validation import check_choice, repeated
+from relaxwl._validation import check_choice, read_number, repeated
 from relaxwl.datasets.smiles import (
     ERRORS,
     FEW_BONDS,
@@ -470,7 +470,6 @@ def read_targets(
 
 def _number(text: str) -> float:
     try:
-        # Python reads 1_0 as 10, and digits of all scripts.
-        return float("nan" if "_" in text or not text.isascii() else text)
+        return read_number(text)
     except ValueError:
         return float("nan")
