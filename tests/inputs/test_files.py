@@ -1,11 +1,12 @@
 """Folders of graph files."""
 
+import itertools
 import os
+import string
 import tracemalloc
 import warnings
 
 import networkx as nx
-import numpy as np
 import pytest
 
 from relaxwl import as_collection
@@ -107,10 +108,32 @@ def test_numbers_that_only_python_reads_are_refused_in_graphml(tmp_path, text, k
             as_collection(tmp_path)
 
 
-def test_an_edge_list_takes_little_more_memory_than_its_edges(tmp_path):
-    rng = np.random.default_rng(0)
-    path = tmp_path / "a.edgelist"
-    np.savetxt(path, rng.integers(0, 12_000, (20_000, 2)), "%d")
+def names_of(number):
+    return ("".join(letters) for letters in itertools.islice(itertools.product(string.ascii_letters, repeat=3), number))
+
+
+@pytest.mark.parametrize(
+    ("ending", "lines", "times"),
+    [
+        ("edgelist", (f"{i} {i * 7 % 12_000}\n" for i in range(20_000)), 80),
+        ("edgelist", (f"a {name}\n" for name in names_of(30_000)), 150),
+        ("edgelist", (f"{a} {b}\n" for a, b in zip(*[names_of(30_000)] * 2, strict=True)), 200),
+        ("gml", ("graph[", *(f"node[id {i} label {i}]" for i in range(10_000)), "]"), 80),
+        (
+            "graphml",
+            (
+                '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">',
+                *(f'<edge source="{2 * i}" target="{2 * i + 1}"/>' for i in range(10_000)),
+                "</graph></graphml>",
+            ),
+            80,
+        ),
+    ],
+    ids=["usual", "star", "pairs", "gml", "graphml"],
+)
+def test_graph_files_take_memory_in_proportion(tmp_path, ending, lines, times):
+    path = tmp_path / f"a.{ending}"
+    path.write_text("".join(lines))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some of the edges are loops
         as_collection(tmp_path)  # what is imported and kept for all later calls
@@ -118,7 +141,15 @@ def test_an_edge_list_takes_little_more_memory_than_its_edges(tmp_path):
         as_collection(tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 66 * path.stat().st_size  # most of it is the graph of networkx
+    assert peak < times * path.stat().st_size  # most of it is the graph of networkx
+
+
+def test_graph_files_that_would_fill_the_memory_are_refused_before(tmp_path, monkeypatch):
+    for number in range(2):
+        (tmp_path / f"{number}.edgelist").write_text("a b\n" * 1000)
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 1e6)
+    with pytest.raises(ValueError, match="graph files of 8000 bytes would need"):
+        as_collection(tmp_path)
 
 
 def test_edge_lists_and_directions(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from relaxwl._memory import check_memory
 from relaxwl._storage import require_regular
 from relaxwl._validation import read_number
 
@@ -13,6 +14,8 @@ from relaxwl._validation import read_number
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
 # The longest line of a list of edges, in bytes: parsed as an expression it takes some 200 times as much memory.
 MAX_LINE = 1 << 16
+# What networkx takes for each byte of a file of usual nodes and edges; of very short names it is up to 200.
+BYTES_PER_BYTE = 100
 # Characters of what a parser says: some repeat the whole file.
 MAX_REASON = 300
 # Texts of Python, and numbers that mean something in Python alone.
@@ -59,9 +62,10 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
         import networkx
     except ImportError:
         raise ImportError("folders of graph files are read through networkx: pip install networkx") from None
+    size = sum(map(require_regular, files))
+    check_memory(BYTES_PER_BYTE * float(size), f"graph files of {size} bytes", "read them in several folders, or as TU")
     graphs = []
     for file in files:
-        require_regular(file)
         try:
             CHECKS[file.suffix.lower()](file)
             if file.suffix.lower() == ".edgelist":
