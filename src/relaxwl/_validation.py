@@ -8,7 +8,7 @@ ours are a ``ValueError`` and a ``TypeError`` in one.
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generat
 
 # Squares of targets, and their sums, must be finite.
 LARGEST_TARGET = 1e100
+
+# Characters of texts as an array, in which all are as long as the longest: in any case, and for each of their own.
+FREE_CHARACTERS, CHARACTERS_PER_CHARACTER = 10**7, 10
 
 # So many different numbers with fractions may still be names of classes.
 MAX_FRACTIONS = 10
@@ -161,6 +164,17 @@ def _checked_seed(random_state: Any) -> int:
     return int(random_state)
 
 
+def overlong(texts: Sequence[Any]) -> int | None:
+    """Return the place of a text that is too long to stand in an array with all the others, or None.
+
+    >>> overlong(["a", "b"]), overlong(["a"] * 10**5 + ["a" * 1000])
+    (None, 100000)
+    """
+    lengths = np.array([len(text) if isinstance(text, str) else 0 for text in texts], np.int64)
+    most = FREE_CHARACTERS + CHARACTERS_PER_CHARACTER * int(lengths.sum())
+    return int(lengths.argmax()) if len(lengths) * int(lengths.max(initial=0)) > most else None
+
+
 def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[Any]:
     """Return targets as a one-dimensional array of Booleans, integers, floats or strings.
 
@@ -194,6 +208,8 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
         if not kind or kind != first:
             shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
             raise ParameterError(f"y must be all numbers or all strings, but y[{place}] is {shown}")
+    if (long := overlong(values.tolist())) is not None:
+        raise ParameterError(f"y[{long}] is a text of {len(values[long])} characters; give classes shorter names")
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biufU":
         raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or strings")

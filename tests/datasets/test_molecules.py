@@ -229,6 +229,26 @@ def test_many_rows_that_lack_many_columns_are_refused(tmp_path, monkeypatch):
         read_molecules(tmp_path / "wide.csv", errors="skip")
 
 
+@pytest.mark.parametrize("target", ["y", ["y"]])
+def test_a_long_class_among_many_is_refused(tmp_path, target, monkeypatch):
+    file = tmp_path / "classes.csv"
+    file.write_text("smiles,y\n" + "C,a\n" * 99 + f"C,{'x' * 200}\n")
+    assert str(read_molecules(file, target="y").y.dtype) == "<U200"
+    monkeypatch.setattr("relaxwl._validation.FREE_CHARACTERS", 10_000)
+    with pytest.raises(MoleculeTableError, match=r"classes\.csv, line 101, column 'y': a text of 200 char"):
+        read_molecules(file, target=target)
+
+
+def test_sdf_files_of_many_properties_that_most_lack_are_refused(tmp_path, monkeypatch):
+    block = "\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n"
+    file = tmp_path / "many.sdf"
+    file.write_text("".join(f"{block}>  <p{number}>\n1\n\n$$$$\n" for number in range(100)))
+    assert len(read_molecules(file).columns) == 102
+    monkeypatch.setattr("relaxwl.datasets.molecules.MAX_FILLED", 1000)
+    with pytest.raises(MoleculeTableError, match=r"many\.sdf: 100 molecules have 300 of the values of 102 properties"):
+        read_molecules(file)
+
+
 def test_sdf_files_whose_rings_share_many_atoms_are_refused_before_they_are_read(tmp_path):
     bonds = [(3 * one + a, (3 * one + b) % 60) for one in range(20) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
     lines = ["", "", "", f"{60:3}{len(bonds):3}  0  0  0  0  0  0  0  0999 V2000"]
