@@ -1,10 +1,13 @@
 """Tables of molecules and their targets."""
 
+import gc
+import sys
 import time
 
 import numpy as np
 import pytest
 
+from relaxwl._memory import forget_peak_memory, peak_memory
 from relaxwl.datasets import load_molecules
 from relaxwl.datasets.molecules import MoleculeTableError, read_molecules
 from relaxwl.molecules import from_smiles
@@ -227,6 +230,19 @@ def test_many_rows_that_lack_many_columns_are_refused(tmp_path, monkeypatch):
     (tmp_path / "wide.csv").write_text(f"smiles,{','.join(titles)}\n" + "C\n" * 1000)
     with pytest.raises(MoleculeTableError, match=r"wide\.csv, line 7: 6 rows do not have the 200 columns"):
         read_molecules(tmp_path / "wide.csv", errors="skip")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
+@pytest.mark.parametrize(("smiles", "n_atoms"), [("C", 1), ("c1ccccc1" * 100, 600)])
+def test_molecules_take_memory_by_their_atoms(tmp_path, smiles, n_atoms):
+    file, number = tmp_path / "many.csv", 60_000 // (n_atoms + 2)
+    file.write_text("smiles\n" + f"{smiles}\n" * number)
+    read_molecules(file, n_jobs=1)
+    gc.collect()
+    forget_peak_memory()
+    before = peak_memory()
+    read_molecules(file, n_jobs=1)
+    assert peak_memory() - before <= number * (4096 + 1536 * n_atoms)
 
 
 @pytest.mark.parametrize("target", ["y", ["y"]])

@@ -38,7 +38,7 @@ from relaxwl.datasets.smiles import (
 # Rows that a notebook shows.
 N_SHOWN = 5
 # Cells that are filled in for rows that lack columns: a header may have many, and such a row a single byte.
-MAX_FILLED = 10**7
+MAX_FILLED = 5 * 10**6
 # Cells of the properties of an SDF file for each value that is there, and beyond those.
 CELLS_PER_VALUE = 10
 # What to do about a row that cannot be read.
