@@ -8,7 +8,7 @@ ours are a ``ValueError`` and a ``TypeError`` in one.
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generat
 
 # Squares of targets, and their sums, must be finite.
 LARGEST_TARGET = 1e100
+
+# Characters of texts as an array, in which all are as long as the longest: in any case, and for each of their own.
+FREE_CHARACTERS, CHARACTERS_PER_CHARACTER = 10**7, 10
 
 # So many different numbers with fractions may still be names of classes.
 MAX_FRACTIONS = 10
@@ -161,6 +164,17 @@ def _checked_seed(random_state: Any) -> int:
     return int(random_state)
 
 
+def overlong(texts: Sequence[Any]) -> int | None:
+    """Return the place of a text that is too long to stand in an array with all the others, or None.
+
+    >>> overlong(["a", "b"]), overlong(["a"] * 10**5 + ["a" * 1000])
+    (None, 100000)
+    """
+    lengths = np.array([len(text) if isinstance(text, str) else 0 for text in texts], np.int64)
+    most = FREE_CHARACTERS + CHARACTERS_PER_CHARACTER * int(lengths.sum())
+    return int(lengths.argmax()) if len(lengths) * int(lengths.max(initial=0)) > most else None
+
+
 def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[Any]:
     """Return targets as a one-dimensional array of Booleans, integers, floats or strings.
 
@@ -194,6 +208,8 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
         if not kind or kind != first:
             shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
             raise ParameterError(f"y must be all numbers or all strings, but y[{place}] is {shown}")
+    if (long := overlong(values.tolist())) is not None:
+        raise ParameterError(f"y[{long}] is a text of {len(values[long])} characters; give classes shorter names")
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biufU":
         raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or strings")
@@ -216,8 +232,29 @@ def as_numbers(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[np.
     return numbers
 
 
+def read_number(text: str, *, is_label: bool = False) -> float:
+    """Return the number that a text says in ASCII digits: Python also reads ``1_0``, and digits of other scripts.
+
+    Numbers are rounded to doubles. A label must not become another one by that: ``1e-400`` is not the label 0.
+
+    >>> read_number("1e-400")
+    0.0
+    >>> read_number("1e-400", is_label=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: '1e-400' is not 0, and no floating-point number is as small; write 0 or a text
+    """
+    try:
+        number = float(text if text.isascii() and "_" not in text else "")
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a number: numbers are written in ASCII digits, without _") from None
+    if is_label and number == 0 and text.lower().partition("e")[0].strip(" \t\r\n+-.0"):
+        raise ValueError(f"{text[:40]!r} is not 0, and no floating-point number is as small; write 0 or a text")
+    return number
+
+
 def as_floats(values: Any) -> NDArray[np.float64]:
-    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10).
+    """Return numbers or None as a float array; strings are rejected (NumPy reads ``1_0`` as 10), and so are dates.
 
     >>> as_floats([[1, None], [2.5, True]])
     array([[1. , nan],
@@ -228,7 +265,12 @@ def as_floats(values: Any) -> NDArray[np.float64]:
         text = next((value for value in found.ravel().tolist() if isinstance(value, (str, bytes))), None)
         if text is not None:
             raise ValueError(f"{text!r} is not a number")
-    return found.astype(np.float64)
+        if found.dtype != object:
+            raise ValueError(f"{found.dtype} is not a type of real numbers")
+    try:
+        return found.astype(np.float64, copy=False)
+    except OverflowError:
+        raise ValueError("an integer is beyond all floating-point numbers") from None
 
 
 def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArray[Any], NDArray[np.int64]]:

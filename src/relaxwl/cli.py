@@ -442,8 +442,10 @@ def _above_zero(below: float = math.inf) -> Callable[[str], float]:
     """Return a function that parses a number above 0 and below a bound."""
 
     def read(text: str) -> float:
+        from relaxwl._validation import read_number  # with NumPy, which --help does without
+
         try:
-            value = float(text)
+            value = read_number(text)
         except ValueError:
             value = math.nan
         if not 0 < value < below:
@@ -455,8 +457,10 @@ def _above_zero(below: float = math.inf) -> Callable[[str], float]:
 
 
 def _jobs(text: str) -> int:
+    from relaxwl._validation import read_number
+
     try:
-        number = int(text)
+        number = int(text) if read_number(text) else 0
     except ValueError:
         number = 0
     if number == 0:

@@ -1,10 +1,13 @@
 """Tables of molecules and their targets."""
 
+import gc
+import sys
 import time
 
 import numpy as np
 import pytest
 
+from relaxwl._memory import forget_peak_memory, peak_memory
 from relaxwl.datasets import load_molecules
 from relaxwl.datasets.molecules import MoleculeTableError, read_molecules
 from relaxwl.molecules import from_smiles
@@ -227,6 +230,39 @@ def test_many_rows_that_lack_many_columns_are_refused(tmp_path, monkeypatch):
     (tmp_path / "wide.csv").write_text(f"smiles,{','.join(titles)}\n" + "C\n" * 1000)
     with pytest.raises(MoleculeTableError, match=r"wide\.csv, line 7: 6 rows do not have the 200 columns"):
         read_molecules(tmp_path / "wide.csv", errors="skip")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the peak")
+@pytest.mark.parametrize(("smiles", "n_atoms"), [("C", 1), ("c1ccccc1" * 100, 600)])
+def test_molecules_take_memory_by_their_atoms(tmp_path, smiles, n_atoms):
+    file, number = tmp_path / "many.csv", 60_000 // (n_atoms + 2)
+    file.write_text("smiles\n" + f"{smiles}\n" * number)
+    read_molecules(file, n_jobs=1)
+    gc.collect()
+    forget_peak_memory()
+    before = peak_memory()
+    read_molecules(file, n_jobs=1)
+    assert peak_memory() - before <= number * (4096 + 1536 * n_atoms)
+
+
+@pytest.mark.parametrize("target", ["y", ["y"]])
+def test_a_long_class_among_many_is_refused(tmp_path, target, monkeypatch):
+    file = tmp_path / "classes.csv"
+    file.write_text("smiles,y\n" + "C,a\n" * 99 + f"C,{'x' * 200}\n")
+    assert str(read_molecules(file, target="y").y.dtype) == "<U200"
+    monkeypatch.setattr("relaxwl._validation.FREE_CHARACTERS", 10_000)
+    with pytest.raises(MoleculeTableError, match=r"classes\.csv, line 101, column 'y': a text of 200 char"):
+        read_molecules(file, target=target)
+
+
+def test_sdf_files_of_many_properties_that_most_lack_are_refused(tmp_path, monkeypatch):
+    block = "\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n"
+    file = tmp_path / "many.sdf"
+    file.write_text("".join(f"{block}>  <p{number}>\n1\n\n$$$$\n" for number in range(100)))
+    assert len(read_molecules(file).columns) == 102
+    monkeypatch.setattr("relaxwl.datasets.molecules.MAX_FILLED", 1000)
+    with pytest.raises(MoleculeTableError, match=r"many\.sdf: 100 molecules have 300 of the values of 102 properties"):
+        read_molecules(file)
 
 
 def test_sdf_files_whose_rings_share_many_atoms_are_refused_before_they_are_read(tmp_path):

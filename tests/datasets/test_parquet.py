@@ -229,13 +229,13 @@ def test_columns_of_one_name_are_refused(tmp_path, name):
 
 def test_a_few_bytes_that_stand_for_much_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "bomb.parquet"
-    ends = pa.array(np.zeros(10**6, np.int64))
-    column = pa.ListArray.from_arrays(pa.array([0, 10**6]), ends)
+    ends = pa.array(np.zeros(400_000, np.int64))
+    column = pa.ListArray.from_arrays(pa.array([0, 400_000]), ends)
     edges = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), pa.concat_arrays([column, column]))
     pq.write_table(pa.table({"edge_index": edges, "num_nodes": [1]}), path)
     assert path.stat().st_size < 10**5
     monkeypatch.setattr("relaxwl._memory.available_memory", lambda: 1e7)
-    with pytest.raises(ValueError, match=r"bomb\.parquet .*2000001 values would need"):
+    with pytest.raises(ValueError, match=r"bomb\.parquet .*800001 values would need"):
         read_parquet(path)
 
 
@@ -292,6 +292,17 @@ def test_texts_that_repeat_the_one_before_are_bounded(tmp_path):
     pq.write_table(table, path, column_encoding={**encodings, "name": "DELTA_BYTE_ARRAY"}, **options)
     assert path.stat().st_size < 10**5
     with pytest.raises(ValueError, match=r"deltas\.parquet .*its texts would take up to"):
+        read_parquet(path)
+
+
+def test_a_long_class_among_many_is_refused(tmp_path):
+    """As an array they would take 480 MB."""
+    path, number = tmp_path / "classes.parquet", 12_000
+    y = ["a"] * number + ["b" * 9999]
+    table = pa.table({"edge_index": [[[], []]] * len(y), "num_nodes": [0] * len(y), "y": y})
+    pq.write_table(table, path, use_dictionary=["edge_index", "num_nodes"], compression="zstd")
+    assert path.stat().st_size < 10_000
+    with pytest.raises(ValueError, match=r"classes\.parquet .*y\[12000\] is a text of 9999 characters"):
         read_parquet(path)
 
 

@@ -210,6 +210,11 @@ def test_pyg_batches_and_data_sets():
         (FakeData([[0, 0, 1], [1, 1, 0]], 2, edge_attr=[1, 2, 1]), {}, "listed twice with different attributes"),
         (FakeData([[0, 1], [1, 2]], 3), {"directed": False}, "the graph is directed"),
         (SimpleNamespace(edge_index=[[], []], x=[[1], [2, 3]]), {}, "cannot be read: .*inhomogeneous"),
+        (SimpleNamespace(edge_index=[[], []], x=[["1_0"], ["2"]]), {}, "'1_0' is not a number"),
+        (SimpleNamespace(edge_index=[[], []], x=[1j]), {}, "complex128 is not a type of real numbers"),
+        (SimpleNamespace(edge_index=[[], []], x=np.array(["2020-01-01"], "M8[D]")), {}, "not a type of real numbers"),
+        (SimpleNamespace(edge_index=[[], []], x=[10**400]), {}, "beyond all floating-point numbers"),
+        (SimpleNamespace(edge_index=[[0], [0]], num_nodes=1, edge_attr=[10**400]), {}, "beyond all floating-point"),
         (SimpleNamespace(edge_index=[[], []], num_nodes=1, z=5), {"node_label": "z"}, "cannot be read"),
     ],
 )

@@ -359,6 +359,7 @@ def test_notation(text, written):
         ("1(2))", "expected the end at position 4"),
         ("1(2,)", "expected a label at position 4"),
         ("1()", "expected a label"),
+        ("1(-0.0e5, 1e-400)", "'1e-400' is not 0, and no floating-point number is as small"),
         ("x:1", "root of a tree cannot have an edge label"),
         ("1(x:2,3)", "either all edges"),
         ('1("a)', "closed quoted label"),

@@ -1,5 +1,6 @@
 """``relaxwl distance``: tree edit distance between two neighborhoods, and the edit script."""
 
+import re
 from argparse import Namespace
 
 from relaxwl._storage import atomic_write
@@ -11,6 +12,7 @@ from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Trees up to this size are compared node by node; larger ones by their distance alone.
 MAX_SCRIPT_SIZE = 2000
+WHOLE = re.compile(r"[0-9]+")
 
 
 def run(arguments: Namespace, console: Console) -> None:
@@ -41,7 +43,7 @@ def run(arguments: Namespace, console: Console) -> None:
 def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
     graph_text, separator, node_text = text.rpartition(":")
     names = source.graphs.names or ()
-    if not separator or not (graph_text.isdecimal() or graph_text in names) or not node_text.isdecimal():
+    if not separator or not (WHOLE.fullmatch(graph_text) or graph_text in names) or not WHOLE.fullmatch(node_text):
         named = f" or {names[0]}:5" if names else ""
         raise UserError(f"--nodes takes GRAPH:NODE, both counted from 0, such as 0:5{named}; not {text!r}")
     graph, node = names.index(graph_text) if graph_text in names else int(graph_text), int(node_text)

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from relaxwl._registry import get_estimator
 from relaxwl._storage import atomic_write
+from relaxwl._validation import read_number
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.commands.sources import open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
@@ -88,6 +89,7 @@ def _clusters(text: str | None) -> Any:
     if "," in text:
         return [_clusters(part.strip()) for part in text.split(",")]
     try:
-        return float(text) if "." in text else int(text)
+        number = read_number(text)
+        return number if "." in text else int(text)
     except ValueError:
         raise UserError(f"--clusters takes a number, a factor such as 0.5, 'sqrt' or 'log2', not {text!r}") from None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from relaxwl._progress import html_table
 from relaxwl._storage import require_regular
-from relaxwl._validation import check_choice, repeated
+from relaxwl._validation import check_choice, overlong, read_number, repeated
 from relaxwl.datasets.smiles import (
     ERRORS,
     FEW_BONDS,
@@ -38,7 +38,9 @@ from relaxwl.datasets.smiles import (
 # Rows that a notebook shows.
 N_SHOWN = 5
 # Cells that are filled in for rows that lack columns: a header may have many, and such a row a single byte.
-MAX_FILLED = 10**7
+MAX_FILLED = 5 * 10**6
+# Cells of the properties of an SDF file for each value that is there, and beyond those.
+CELLS_PER_VALUE = 10
 # What to do about a row that cannot be read.
 ADVICE = "errors='skip' leaves such rows out"
 # Columns that name molecules where nobody says which does, whatever their case: name, id, "Compound ID", mol_id.
@@ -412,6 +414,10 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
             f"{lost} of {len(molecules)} molecules of {path} could not be read, first number {first}", stacklevel=4
         )
     titles = dict.fromkeys(["name", "smiles", *(key for record in records for key in record)])
+    n_cells = sum(map(len, records))
+    if len(titles) * len(records) > MAX_FILLED + CELLS_PER_VALUE * n_cells:
+        problem = f"{len(records)} molecules have {n_cells} of the values of {len(titles)} properties"
+        raise MoleculeTableError(f"{path}: {problem}; write a file without the properties that most lack")
     return {title: [record.get(title, "") for record in records] for title in titles}, molecules
 
 
@@ -457,12 +463,15 @@ def read_targets(
     if len(wrong):
         row = int(wrong[0])
         wanted = "a class" if are_classes else "a finite number"
-        problem = f"{path}, line {lines[row]}, column {target!r}: {values[row]!r} is not {wanted}"
+        problem = f"{path}, line {lines[row]}, column {target!r}: {shortened(values[row])} is not {wanted}"
         if errors == "raise":
             raise MoleculeTableError(f"{problem}; {ADVICE}")
         warnings.warn(f"{len(wrong)} of {len(values)} targets are missing: {problem}", stacklevel=4)
     if not are_classes:
         return np.where(unreadable, np.nan, numbers)
+    if (place := overlong(values)) is not None:
+        problem = f"{path}, line {lines[place]}, column {target!r}: a text of {len(values[place])} characters"
+        raise MoleculeTableError(f"{problem}; give classes shorter names")
     texts = np.array(values, dtype=object if gaps else None)
     texts[missing] = None if gaps else ""
     return texts
@@ -470,7 +479,6 @@ def read_targets(
 
 def _number(text: str) -> float:
     try:
-        # Python reads 1_0 as 10, and digits of all scripts.
-        return float("nan" if "_" in text or not text.isascii() else text)
+        return read_number(text)
     except ValueError:
         return float("nan")

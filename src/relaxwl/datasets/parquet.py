@@ -45,8 +45,6 @@ READ_ERRORS = (
     ValueError,
 )  # fmt: skip
 ADVICE = "read it with a smaller batch_size"
-# Characters of a class: as an array, all classes are as long as the longest.
-LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
 # Nodes that a file may have without a word on any of them: a number alone would be room for millions.
 BARE_NODES = 2**20
@@ -441,6 +439,4 @@ def _target(rows: list[Row]) -> NDArray[Any] | None:
         return as_floats(values)
     if any(isinstance(value, (int, float)) for value in values):
         values = [np.nan if value is None else value for value in values]
-    if max((len(value) for value in values if isinstance(value, str)), default=0) > LONGEST_CLASS:
-        raise ValueError(f"a text of the target is longer than the {LONGEST_CLASS} characters that a class may have")
     return plain_targets(values, len(values))

@@ -16,7 +16,7 @@ from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES
 VALUE_BYTES = 100
 # Values that a file may hold whatever its size, and for each of its bytes. A row takes as much memory as ten values,
 # and to read the header of a page as much time as a thousand: columns may share pages.
-FREE_VALUES, VALUES_PER_BYTE = 2**22, 200
+FREE_VALUES, VALUES_PER_BYTE = 2**20, 200
 VALUES_PER_ROW, VALUES_PER_PAGE = 10, 1000
 # Numbers by which Thrift calls a struct, and Parquet columns of texts and pages of words.
 STRUCT, BYTE_ARRAY, DICTIONARY_PAGE = 12, 6, 2

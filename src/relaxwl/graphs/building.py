@@ -123,7 +123,7 @@ def tells_directions(
         if attributes is not None:
             rows = np.array(attributes, np.float64).reshape(len(attributes), -1)
             found.append(np.nan_to_num(rows, copy=False, nan=np.inf))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = []
     found = [values for values in found if len(values) == len(arcs)] or [np.zeros(len(arcs), np.int64)]
     return not all(symmetric(arcs, values, n_nodes) or _symmetric_once(arcs, values) for values in found)
@@ -406,7 +406,7 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int, parti
     if attributes is None:
         return None
     try:
-        values = np.array(attributes, np.float64)
+        values = as_floats(attributes)
     except (TypeError, ValueError) as error:
         raise GraphError(index, f"the attributes of the {what} are not numbers of one shape: {error}") from None
     if values.size == 0 and length == 0:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._progress import html_table
-from relaxwl._validation import check_choice, check_flag, counted, is_integer
+from relaxwl._validation import as_floats, check_choice, check_flag, counted, is_integer
 from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
 from relaxwl.graphs.building import (
     DIRECTIONS,
@@ -647,7 +647,10 @@ def _frozen(values: ArrayLike | None, dtype: Any) -> NDArray[Any] | None:
     """Return a read-only view, so that the caller's own array keeps its flags."""
     if values is None:
         return None
-    view = np.ascontiguousarray(values, dtype).view()
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf":
+        given = as_floats(given)
+    view = np.ascontiguousarray(given, dtype).view()
     view.setflags(write=False)
     return view
 

@@ -6,21 +6,25 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from relaxwl._memory import check_memory
 from relaxwl._storage import require_regular
+from relaxwl._validation import read_number
 
 # The endings, and the name of the reader in networkx.
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
 # The longest line of a list of edges, in bytes: parsed as an expression it takes some 200 times as much memory.
 MAX_LINE = 1 << 16
+# What networkx takes for each byte of a file of usual nodes and edges; of very short names it is up to 200.
+BYTES_PER_BYTE = 100
 # Characters of what a parser says: some repeat the whole file.
 MAX_REASON = 300
 # Texts of Python, and numbers that mean something in Python alone.
 QUOTED = re.compile(rb"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
-UNDERSCORE = re.compile(rb"\d_\d")
-PLAIN = "numbers are written in ASCII digits, without _"
-# Texts, comments, keys and numbers of GML; then what begins like a number, and is none.
+NUMBER = re.compile(rb"(?<![\w.])\.?[0-9](?:[eE][+-]|[\w.])*")
+# Texts, comments and keys of GML; then its numbers, and what begins like a number and is none.
 GML_TOKEN = re.compile(
-    rb'"[^"]*"|#.*|[A-Za-z]\w*|[+-]?(?:(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[Ee][+-]?[0-9]+)?|[0-9]+)(?![\w.])'
+    rb'"[^"]*"|#.*|[A-Za-z]\w*'
+    rb"|(?P<number>[+-]?(?:(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[Ee][+-]?[0-9]+)?|[0-9]+)(?![\w.]))"
     rb"|(?P<wrong>[+-]?[0-9.][\w.+-]*)"
 )
 GRAPHML_NUMBERS = ("int", "integer", "long", "float", "double")
@@ -58,9 +62,10 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
         import networkx
     except ImportError:
         raise ImportError("folders of graph files are read through networkx: pip install networkx") from None
+    size = sum(map(require_regular, files))
+    check_memory(BYTES_PER_BYTE * float(size), f"graph files of {size} bytes", "read them in several folders, or as TU")
     graphs = []
     for file in files:
-        require_regular(file)
         try:
             CHECKS[file.suffix.lower()](file)
             if file.suffix.lower() == ".edgelist":
@@ -81,28 +86,39 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
 
 
 def _check_edges(file: Path) -> None:
-    """Refuse long lines, and numbers that only Python reads as such: 1_0 would be 10."""
+    """Refuse long lines, numbers that only Python reads as such (1_0 would be 10), and labels that would become 0."""
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
                 raise ValueError(f"line {number} has more than {MAX_LINE} bytes")
             data = QUOTED.sub(b"", b"".join(line.partition(b"#")[0].split(None, 2)[2:]))
-            if not data.isascii() or UNDERSCORE.search(data):
-                raise ValueError(f"line {number}: {PLAIN}")
+            try:
+                for word in NUMBER.findall(data) if data.isascii() else [data]:
+                    read_number(word.decode(errors="replace"), is_label=True)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
 
 
 def _check_gml(file: Path) -> None:
-    """Refuse numbers that networkx reads in two parts: 1e-05, as igraph writes it, would be 1 with an attribute e."""
+    """Refuse numbers that networkx reads in two parts: 1e-05, as igraph writes it, would be 1 with an attribute e.
+
+    Any number may be a label, and must not become 0.
+    """
     text = file.read_bytes()
     for found in GML_TOKEN.finditer(text):
-        if found["wrong"]:
+        try:
+            if found["wrong"]:
+                shown = found["wrong"][:40].decode()
+                raise ValueError(f"{shown!r} is not a number of GML, which have a point, as in 1.0e-05")
+            if found["number"]:
+                read_number(found["number"].decode(), is_label=True)
+        except ValueError as error:
             line = text.count(b"\n", 0, found.start()) + 1
-            shown = found["wrong"][:40].decode()
-            raise ValueError(f"line {line}: {shown!r} is not a number of GML, which have a point, as in 1.0e-05")
+            raise ValueError(f"line {line}: {error}") from None
 
 
 def _check_graphml(file: Path) -> None:
-    """Refuse values of numeric attributes that only Python reads as numbers."""
+    """Refuse values of numeric attributes that only Python reads as numbers, and labels that would become 0."""
     numeric: set[str] = set()
     doubtful: dict[str, str] = {}
     key = ""
@@ -115,11 +131,14 @@ def _check_graphml(file: Path) -> None:
                     numeric.add(key)
             continue
         text = element.text or ""
-        if name in ("data", "default") and ("_" in text or not text.isascii()):
-            doubtful.setdefault(key, text.strip())
+        if name in ("data", "default") and text.strip():
+            try:
+                read_number(text, is_label=True)
+            except ValueError as error:
+                doubtful.setdefault(key, str(error))
         element.clear()
     for key in numeric & doubtful.keys():
-        raise ValueError(f"{doubtful[key][:40]!r} as a value of {key}: {PLAIN}")
+        raise ValueError(f"a value of {key}: {doubtful[key]}")
 
 
 CHECKS = {".graphml": _check_graphml, ".gml": _check_gml, ".edgelist": _check_edges}

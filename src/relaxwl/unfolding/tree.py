@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 from numpy.typing import NDArray
 
 from relaxwl import drawing
-from relaxwl._validation import check_integer
+from relaxwl._validation import check_integer, read_number
 from relaxwl.graphs import Graph, GraphCollection
 from relaxwl.graphs.labels import Label, check_nesting, label_order, plain_label
 from relaxwl.inputs import as_collection
@@ -640,7 +640,7 @@ class _TreeParser:
                 self.fail("a closed quoted label")
         if not _NUMBER.fullmatch(word):
             return word
-        return int(word) if word.lstrip("-").isdecimal() else plain_label(float(word))
+        return int(word) if word.lstrip("-").isdecimal() else plain_label(read_number(word, is_label=True))
 
     def take(self, character: str) -> bool:
         """Consume a character and the white space after it, if it is the next one."""
