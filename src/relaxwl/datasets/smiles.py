@@ -40,7 +40,8 @@ TEXT_PER_ATOM = 100
 # RDKit lists all smallest rings, of which a short text may have any number: twenty four-membered rings that share
 # atoms in a circle form a million large ones. Texts and molecules with fewer rings are not looked at more closely.
 FEW_RINGS, FEW_CHARACTERS, FEW_BONDS = 12, 80, 40
-# Independent rings within one family of rings of equal size, and bonds beyond six an atom in all.
+# Independent rings within one family of equal ones, each of which may double the rings that are listed: as many rings
+# in several families are refused, too. And bonds beyond six an atom in all.
 MAX_FAMILY, MAX_CROWDED = 12, 200
 # Characters of what RDKit says of a molecule.
 LONGEST_REASON = 100
@@ -478,7 +479,8 @@ def tangled(chem: ModuleType, molecule: Any) -> str:
     chem.FindRingFamilies(molecule)
     found = molecule.GetRingInfo()
     families = zip(found.AtomRingFamilies(), found.BondRingFamilies(), strict=True)
-    return problem if any(len(bonds) - len(atoms) >= MAX_FAMILY for atoms, bonds in families) else ""
+    n_more = sum(2 ** (len(bonds) - len(atoms)) - 1 for atoms, bonds in families)
+    return problem if n_more >= 2**MAX_FAMILY - 1 else ""
 
 
 def _tangled_text(chem: ModuleType, text: str) -> str:
