@@ -11,7 +11,8 @@ import pandas
 import pytest
 
 from relaxwl import GraphCollection
-from relaxwl.molecules import MoleculeCollection, MoleculeError, descriptors, from_rdkit, from_smiles
+from relaxwl.datasets import read_molecules
+from relaxwl.molecules import MoleculeCollection, MoleculeError, MoleculeRegressor, descriptors, from_rdkit, from_smiles
 from relaxwl.molecules.reading import as_molecules
 
 Chem = pytest.importorskip("rdkit.Chem")
@@ -55,6 +56,31 @@ def test_standardized_molecules_keep_the_given_texts_as_names():
     assert graphs[:2] == from_smiles(["CC(=O)O", "CCO"], stereo=True)
     with pytest.raises(ValueError, match="standardize must be"):
         from_smiles(texts, standardize="yes")
+
+
+def test_molecules_that_cannot_be_standardized_are_named(monkeypatch, tmp_path):
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    class Failing:
+        def choose(self, molecule):
+            if molecule.GetNumAtoms() == 3:
+                raise ValueError("Can't kekulize mol.  Unkekulized atoms:" + " 1" * 300)
+            return molecule
+
+    model = MoleculeRegressor(("descriptors",), standardize=True).fit(["C", "CC", "CCCC", "CO"], [1, 2, 4, 1])
+    monkeypatch.setattr(rdMolStandardize, "LargestFragmentChooser", Failing)
+    reason = r"RDKit cannot standardize it \(Can't kekulize mol.{1,90}…\)"
+    with pytest.raises(MoleculeError, match=f"molecule 1, 'CCO': {reason}"):
+        from_smiles(["C", "CCO"], standardize=True)
+    with pytest.raises(MoleculeError, match=f"molecule 1, 'CCO': {reason}"):
+        model.predict(["C", "CCO"])
+    with pytest.warns(UserWarning, match=reason):
+        assert len(from_smiles(["C", "CCO"], standardize=True, errors="skip")) == 1
+    with Chem.SDWriter(str(tmp_path / "two.sdf")) as writer:
+        for text in ("C", "CCO"):
+            writer.write(Chem.MolFromSmiles(text))
+    with pytest.raises(ValueError, match=f"two.sdf, molecule 2: {reason}"):
+        read_molecules(tmp_path / "two.sdf", standardize=True)
 
 
 def test_double_bonds_tell_sides_apart_when_asked_to():
@@ -226,10 +252,10 @@ def necklace(n_rings):
     return f"C%(0)(C%(2)){middle}CC%({n_rings + 1})C%(0)"
 
 
-@pytest.mark.parametrize("n_rings", [20, 60, 150])
-def test_rings_that_share_many_atoms_are_refused_before_they_are_listed(n_rings):
+@pytest.mark.parametrize(("n_rings", "times"), [(20, 1), (60, 1), (150, 1), (11, 5)])
+def test_rings_that_share_many_atoms_are_refused_before_they_are_listed(n_rings, times):
     with pytest.raises(MoleculeError, match="its rings share too many atoms to be listed; max_atoms=None"):
-        from_smiles([necklace(n_rings)])
+        from_smiles([".".join([necklace(n_rings)] * times)])
 
 
 def test_atoms_that_are_all_connected_to_many_others_are_refused_before_rings_are_listed():

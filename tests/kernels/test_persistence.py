@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import tracemalloc
 import zlib
 
 import joblib
@@ -262,6 +263,19 @@ def test_a_long_text_is_refused_before_it_is_read(model, monkeypatch):
         RelaxedWeisfeilerLehman.load(path)
     with pytest.raises(ValueError, match="more than a model file holds"):
         kernel.save(path)
+
+
+def test_many_lists_are_refused_before_they_are_made(model):
+    path, _ = model
+    header, arrays = opened(path.read_bytes())
+    path.write_bytes(written({**header, "more": [[]] * (2 * 10**6)}, arrays))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="more than 1000000 lists and dictionaries"):
+            RelaxedWeisfeilerLehman.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 60e6
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -39,3 +41,21 @@ def test_the_class_with_the_most_votes_comes_first_where_another_has_the_largest
     (confidences,) = machine.confidences(np.ones((1, 1)))
     assert confidences.argmax() == 0
     assert confidences[0] - confidences[1] < 1e-4
+
+
+def test_many_classes_take_memory_in_proportion():
+    n_classes, n_rows = 400, 30
+    n_pairs = n_classes * (n_classes - 1) // 2
+    decisions = np.random.default_rng(0).normal(size=n_pairs)
+    machine = OneVsOneSVM(np.zeros(0, np.int64), np.zeros((n_pairs, 0)), decisions, n_classes)
+    tracemalloc.start()
+    try:
+        confidences = machine.confidences(np.zeros((n_rows, 0)))
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+    first, second = np.triu_indices(n_classes, 1)
+    sums = np.bincount(first, decisions, n_classes) - np.bincount(second, decisions, n_classes)
+    np.testing.assert_allclose(machine.margins(np.zeros((n_rows, 0))), [sums / (n_classes - 1)] * n_rows, atol=1e-9)
+    votes = np.bincount(np.where(decisions > 0, first, second), minlength=n_classes)
+    assert set(votes[confidences.argmax(axis=1)]) == {votes.max()}

@@ -232,6 +232,11 @@ def repeated(number):
     return apply
 
 
+def more_folds(items, key, arrays):
+    for name in ("fold_duals", "fold_means"):
+        array(lambda values: np.repeat(values, 21, axis=1))(items[key], name, arrays)
+
+
 @pytest.mark.parametrize(
     ("name", "place", "change", "message"),
     [
@@ -242,7 +247,8 @@ def repeated(number):
             changed(9000),
             "n_part",
         ),
-        ("classifier", [*SVM, "fold_models"], repeated(10**5), "fold_models must be a list of"),
+        ("classifier", [*SVM, "fold_models"], repeated(20), "fold_models must be a list of 0 to 20"),
+        ("regressor", SVM, more_folds, "at most 20 folds"),
         ("regressor", [*SVM, "processes"], repeated(10**5), "processes must be a list of 1 to 1000"),
         ("regressor", ["_heads"], repeated(10**5), "_heads must be a list of 1 to"),
         ("classifier", ["target_names_"], changed({"list": ["x"] * 10**5}), "target_names_ must be a list of"),

@@ -29,7 +29,7 @@ from relaxwl.datasets.smiles import (
     import_rdkit,
     read_smiles,
     shortened,
-    standardized,
+    standardized_or_not,
     tangled,
     too_large,
     written,
@@ -238,9 +238,8 @@ def read_molecules(
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
     if path.suffix.lower() == ".sdf":
         smiles = wanted[-1]
-        columns, molecules = _read_sdf(path, errors, max_atoms)
+        columns, molecules = _read_sdf(path, errors, max_atoms, standardize)
         lines, texts = list(range(1, len(molecules) + 1)), columns["smiles"]
-        molecules = [one if one is None or not standardize else standardized(one) for one in molecules]
     else:
         if stream is not None:
             first = stream.readline()
@@ -371,7 +370,9 @@ def table_rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[i
         raise MoleculeTableError(f"{place}, line {line + 1}: {error}") from None
 
 
-def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str, list[str]], list[Any]]:
+def _read_sdf(
+    path: Path, errors: str, max_atoms: int | None, standardize: bool
+) -> tuple[dict[str, list[str]], list[Any]]:
     """Return the name, the SMILES and the properties of molecules as columns, and the molecules."""
     chem = import_rdkit()
     from rdkit import rdBase
@@ -396,9 +397,12 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
                 problem = "" if max_atoms is None else too_large(n_atoms, 0, max_atoms)
                 problem = problem if n_atoms else "there are no atoms in it"
             problem = problem or ("RDKit cannot read it" if found is None else "")
+            molecule = found
+            if standardize and not problem:
+                molecule, problem = standardized_or_not(found)
             if problem and errors == "raise":
                 raise MoleculeTableError(f"{path}, molecule {index + 1}: {problem}; {ADVICE}")
-            molecules.append(None if problem else found)
+            molecules.append(None if problem else molecule)
             try:
                 keys = [] if found is None else ["_Name", *found.GetPropNames()]
                 properties = {key: str(found.GetProp(key)).strip() for key in keys}

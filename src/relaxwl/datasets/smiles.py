@@ -40,8 +40,11 @@ TEXT_PER_ATOM = 100
 # RDKit lists all smallest rings, of which a short text may have any number: twenty four-membered rings that share
 # atoms in a circle form a million large ones. Texts and molecules with fewer rings are not looked at more closely.
 FEW_RINGS, FEW_CHARACTERS, FEW_BONDS = 12, 80, 40
-# Independent rings within one family of rings of equal size, and bonds beyond six an atom in all.
+# Independent rings within one family of equal ones, each of which may double the rings that are listed: as many rings
+# in several families are refused, too. And bonds beyond six an atom in all.
 MAX_FAMILY, MAX_CROWDED = 12, 200
+# Characters of what RDKit says of a molecule.
+LONGEST_REASON = 100
 # Unreadable molecules that a warning names before it only counts them.
 NAMED = 3
 
@@ -339,12 +342,13 @@ def _read(
     with rdBase.BlockLogs():  # what it prints we say ourselves, with the position
         for text in texts:
             molecule, problem = _parsed(chem, text, max_atoms)
+            if molecule is not None and standardize:
+                molecule, problem = standardized_or_not(molecule)
             if molecule is None:
                 found.append(_Unreadable(text, problem))
                 if stop:
                     break
             else:
-                molecule = standardized(molecule) if standardize else molecule
                 found.append(molecule if style is None else style.parts(molecule))
     return found
 
@@ -381,6 +385,20 @@ def standardized(molecule: Any) -> Any:
     if molecule.HasProp("_Name"):
         found.SetProp("_Name", molecule.GetProp("_Name"))
     return found
+
+
+def standardized_or_not(molecule: Any) -> tuple[Any, str]:
+    """Return the standardized molecule, or None and why RDKit fails at it, as at some of many rings."""
+    try:
+        return standardized(molecule), ""
+    except (RuntimeError, ValueError) as error:
+        return None, f"RDKit cannot standardize it ({_said(error)})"
+
+
+def _said(error: Exception) -> str:
+    """Return the beginning of what RDKit says of a molecule: it may list all atoms."""
+    said = [*str(error).strip().splitlines(), type(error).__name__][0]
+    return said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]}…"
 
 
 def written(molecules: Iterable[Any]) -> list[str | None]:
@@ -435,8 +453,7 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
             chem.SanitizeMol(unchecked)
             return None, "RDKit rejects the molecule"
     except (RuntimeError, ValueError) as error:
-        said = [*str(error).strip().splitlines(), type(error).__name__][0]
-        return None, f"RDKit rejects the molecule ({said})"
+        return None, f"RDKit rejects the molecule ({_said(error)})"
     return (molecule, "") if molecule.GetNumAtoms() else (None, "it has no atoms")
 
 
@@ -462,7 +479,8 @@ def tangled(chem: ModuleType, molecule: Any) -> str:
     chem.FindRingFamilies(molecule)
     found = molecule.GetRingInfo()
     families = zip(found.AtomRingFamilies(), found.BondRingFamilies(), strict=True)
-    return problem if any(len(bonds) - len(atoms) >= MAX_FAMILY for atoms, bonds in families) else ""
+    n_more = sum(2 ** (len(bonds) - len(atoms)) - 1 for atoms, bonds in families)
+    return problem if n_more >= 2**MAX_FAMILY - 1 else ""
 
 
 def _tangled_text(chem: ModuleType, text: str) -> str:

@@ -29,8 +29,8 @@ from relaxwl.unfolding.tree import UNLABELED
 Check = Callable[[Any, str], None]
 
 # What a file may ask for: each depth, partition or class costs work in every prediction, however small the file.
-MAX_DEPTH, MAX_PARTITIONS, MAX_SAMPLES = 1000, 10_000, 10**7
-MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS = 64, 256, 1000, 10_000
+MAX_DEPTH, MAX_PARTITIONS, MAX_SAMPLES = 1000, 10_000, 10**6
+MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS, MAX_FOLDS = 64, 256, 1000, 10_000, 20
 # Depths times partitions of all kernels of a model: each costs some tenth of a millisecond, however small the graph.
 MAX_LEVELS = 10_000
 LARGEST = float(np.finfo(np.float64).max)

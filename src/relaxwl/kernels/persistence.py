@@ -30,6 +30,8 @@ VERSION = 3
 MAGIC = b"relaxwl model "
 # The longest text that is read or written: in memory its values take some twenty times as much.
 MAX_JSON_BYTES = 1 << 25
+# Lists and dictionaries of a text, each of which takes a hundred bytes: so many, and some for each byte of the file.
+MAX_LISTS, LISTS_PER_BYTE = 10**6, 10
 # Types of arrays, little-endian; texts beside these.
 TYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<f4", "<f8")
 TEXTS = re.compile(r"<U[0-9]{1,6}")
@@ -124,7 +126,10 @@ def _header(content: "_Unpacked", path: Path) -> dict[str, Any]:
     n_bytes = int.from_bytes(content.read(8), "little")
     if n_bytes > MAX_JSON_BYTES:
         raise ModelFileError(f"{path} holds a text of more than {MAX_JSON_BYTES} bytes")
-    header = json.loads(content.read(n_bytes))
+    text = content.read(n_bytes)
+    if text.count(b"[") + text.count(b"{") > MAX_LISTS + LISTS_PER_BYTE * path.stat().st_size:
+        raise ModelFileError(f"{path} holds more than {MAX_LISTS} lists and dictionaries")
+    header = json.loads(text)
     if not isinstance(header, dict):
         raise ModelFileError(f"{path} does not hold a complete model: there is no class")
     return header

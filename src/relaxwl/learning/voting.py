@@ -1,12 +1,18 @@
 """A fitted support vector machine as plain arrays: decisions of all pairs of classes, votes and margins."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from relaxwl._execution import spans
+
+# Decisions of pairs of classes that are held at once.
+PAIRS_AT_ONCE = 1 << 22
 # What puts a class with the most votes above one with a larger margin, in units of the margins.
 LEAD = 1e-6
 
@@ -57,29 +63,41 @@ class OneVsOneSVM:
         return np.asarray(values @ self.coefficients.T + self.intercepts)
 
     @property
-    def _sides(self) -> Float64:
+    def _sides(self) -> csr_array:
         """1 for the first class of each pair, -1 for the second: (n_pairs, n_classes)."""
-        sides = np.zeros((len(self.intercepts), self.n_classes))
-        for row, (a, b) in zip(sides, itertools.combinations(range(self.n_classes), 2), strict=True):
-            row[a], row[b] = 1.0, -1.0
-        return sides
+        pairs = np.stack(np.triu_indices(self.n_classes, 1), axis=1)
+        signs = np.tile([1.0, -1.0], len(pairs))
+        return csr_array((signs, pairs.ravel(), np.arange(0, 2 * len(pairs) + 1, 2)), (len(pairs), self.n_classes))
+
+    def _in_spans(self, of_rows: Callable[[Float64], Any], values: Float64) -> Float64:
+        """Apply a function to some rows at a time: of many classes there are many pairs."""
+        rows_at_once = max(PAIRS_AT_ONCE // max(len(self.intercepts), 1), 1)
+        found = [of_rows(values[start:stop]) for start, stop in spans(len(values), rows_at_once)]
+        return np.concatenate([np.zeros((0, self.n_classes)), *found])
 
     def margins(self, values: Float64) -> Float64:
         """Return how clearly each class wins against the others: the mean decision of its pairs, (m, n_classes)."""
-        return np.asarray(self.pair_decisions(values) @ self._sides / (self.n_classes - 1))
+        sides = self._sides
+        return self._in_spans(lambda rows: self.pair_decisions(rows) @ sides / (self.n_classes - 1), values)
 
     def decisions(self, values: Float64) -> Float64:
         """Return one column for each class: its votes, and what the decisions add where votes are equal.
 
         With two classes the columns are half the decision, for and against.
         """
-        pairs, sides = self.pair_decisions(values), self._sides
-        sums = pairs @ sides
-        if self.n_classes == 2:
-            return np.asarray(sums / 2)
-        votes = (pairs > 0) @ np.maximum(sides, 0) + (pairs <= 0) @ np.maximum(-sides, 0)
-        # Sums are squeezed into a third, so that they never outweigh a vote.
-        return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)), np.float64)
+        sides = self._sides
+        first, second = sides.maximum(0), (-sides).maximum(0)
+
+        def decide(rows: Float64) -> Any:
+            pairs = self.pair_decisions(rows)
+            sums = pairs @ sides
+            if self.n_classes == 2:
+                return sums / 2
+            votes = (pairs > 0) @ first + (pairs <= 0) @ second
+            # Sums are squeezed into a third, so that they never outweigh a vote.
+            return votes + sums / (3 * (np.abs(sums) + 1))
+
+        return self._in_spans(decide, values)
 
     def confidences(self, values: Float64) -> Float64:
         """Return one column for each class: its margin, raised where the class has the most votes but not the largest.

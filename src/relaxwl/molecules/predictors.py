@@ -8,7 +8,7 @@ import numpy as np
 
 from relaxwl._memory import check_memory
 from relaxwl._validation import ParameterError, check_flag, check_integer
-from relaxwl.datasets.smiles import AtomLabels, AtomStyle, from_rdkit, standardized
+from relaxwl.datasets.smiles import AtomLabels, AtomStyle, MoleculeError, from_rdkit, standardized_or_not, written
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
@@ -84,7 +84,7 @@ class MoleculePredictor(GraphPredictor):
     def _objects(self, X: Any, extra: Any, directed: bool | None = None) -> Objects:
         molecules = as_molecules(X, self.n_jobs)
         if self.standardize:
-            molecules = [standardized(one) for one in molecules]
+            molecules = [_standardized(*one) for one in enumerate(molecules)]
         table = None if extra is None else as_table(extra, len(molecules))
         graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo, n_jobs=self.n_jobs)
         return Objects(graphs, table, molecules)
@@ -184,6 +184,13 @@ class MoleculePredictor(GraphPredictor):
                 "fit on fewer molecules, or with fewer views",
             )
         return views, []
+
+
+def _standardized(index: int, molecule: Any) -> Any:
+    found, problem = standardized_or_not(molecule)
+    if problem:
+        raise MoleculeError(index, written([molecule])[0], problem)
+    return found
 
 
 class MoleculeRegressor(MoleculePredictor, GraphRegressor):

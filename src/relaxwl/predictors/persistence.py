@@ -12,6 +12,7 @@ from relaxwl.kernels.model_schema import (
     MAX_BLOCKS,
     MAX_CLASSES,
     MAX_DEPTH,
+    MAX_FOLDS,
     MAX_TARGETS,
     MAX_VIEWS,
     absent,
@@ -145,6 +146,7 @@ record(
 
 def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -> None:
     """Check that folds and classes of a calibration are those of a head."""
+    require(n_folds <= MAX_FOLDS, f"there must be at most {MAX_FOLDS} folds")
     for name, most in (("folds", n_folds), ("codes", n_classes)):
         values = getattr(calibration, name)
         _shaped(calibration, **{name: calibration.scores.shape})
@@ -216,7 +218,7 @@ record(
 )  # fmt: skip
 record(
     KernelSVM, _check_svm, svm=of(OneVsOneSVM), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
-    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(OneVsOneSVM), MAX_TARGETS),
+    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(OneVsOneSVM), MAX_FOLDS),
     **_calibrated,
 )  # fmt: skip
 record(

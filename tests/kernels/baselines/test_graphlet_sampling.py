@@ -90,6 +90,8 @@ def test_tiny_graphs_yield_themselves():
     [
         ({"max_size": 6}, "max_size"),
         ({"n_samples": 0}, "n_samples"),
+        ({"n_samples": 10**7}, "n_samples must be at most 1000000, not 10000000"),
+        ({"epsilon": 1e-3}, "n_samples must be at most 1000000, not .*; without it, raise epsilon"),
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 2}, "delta"),
     ],

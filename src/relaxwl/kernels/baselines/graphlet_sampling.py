@@ -18,7 +18,7 @@ from relaxwl.kernels.base import watched
 from relaxwl.kernels.baselines import _compiled
 from relaxwl.kernels.baselines.histograms import FlatFeatures
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.model_schema import check_unary
+from relaxwl.kernels.model_schema import MAX_SAMPLES, check_unary
 
 # Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
@@ -46,7 +46,7 @@ class GraphletSampling(FlatFeatures):
     max_size : {3, 4, 5}, default=5
         Largest number of nodes of a graphlet.
     n_samples : int, optional
-        Samples from each graph; by default from ``epsilon`` and ``delta``.
+        Samples from each graph, at most 1,000,000; by default from ``epsilon`` and ``delta``.
     epsilon, delta : float, default=0.1
         With probability at least 1 − δ the sampled frequencies should be within ε of the true ones in L1.
     normalize : bool, default=False
@@ -94,6 +94,8 @@ class GraphletSampling(FlatFeatures):
         for name in ("epsilon", "delta"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+        if (size := self._sample_size()) > MAX_SAMPLES:
+            raise ValueError(f"n_samples must be at most {MAX_SAMPLES}, not {size}; without it, raise epsilon")
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
         self.n_samples_ = self._sample_size()
