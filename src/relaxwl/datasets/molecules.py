@@ -229,8 +229,10 @@ def read_molecules(
     """
     check_choice("errors", errors, ERRORS)
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
-    if stream is None and not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    if stream is None:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {path}")
+        require_regular(path)
     if path.suffix.lower() == ".gz":
         raise MoleculeTableError(f"{path} is compressed; decompress it first: gunzip -k {path}")
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
