@@ -242,6 +242,7 @@ def repeated(number):
             changed(9000),
             "n_part",
         ),
+        ("classifier", [*VIEW, "blocks"], changed({"tuple": ["x"] * 257}), "blocks must be a tuple of 1 to 256 items"),
         ("classifier", [*SVM, "fold_models"], repeated(10**5), "fold_models must be a list of"),
         ("regressor", [*SVM, "processes"], repeated(10**5), "processes must be a list of 1 to 1000"),
         ("regressor", ["_heads"], repeated(10**5), "_heads must be a list of 1 to"),
