@@ -376,7 +376,6 @@ def _read_sdf(path: Path, errors: str, max_atoms: int | None) -> tuple[dict[str,
     chem = import_rdkit()
     from rdkit import rdBase
 
-    require_regular(path)
     records: list[dict[str, str]] = []
     molecules: list[Any] = []
     sizes = _sdf_sizes(path)
