@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from places import SOURCE, TESTS
-from relaxwl._compiling import _is_private, distrust, njit, tell_not_kept
+from relaxwl._compiling import njit, trust
 
 
 def run_program(program, **environment):
@@ -171,7 +169,7 @@ def test_a_private_name_that_is_gone_is_named_and_done_without():
 
 
 def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog):
-    tell_not_kept.cache_clear()
+    monkeypatch.setattr(trust, "_told", [])
     no_place = RuntimeError("cannot cache function 'thrice': no locator available for file 'x.py'")
     monkeypatch.setattr("numba.core.dispatcher.FunctionCache", lambda _: (_ for _ in ()).throw(no_place))
 
@@ -181,167 +179,6 @@ def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypat
 
     assert thrice(3) == 9
     assert "no cache folder is writable" in caplog.text
-
-
-needs_modes = pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners and modes of POSIX")
-
-
-@pytest.fixture
-def kept(tmp_path):
-    """A folder as Numba makes it in NUMBA_CACHE_DIR, with a file, that nobody else may write."""
-    folder = tmp_path / "kept" / "package_0123"
-    folder.mkdir(parents=True)
-    (folder / "function.nbi").touch(0o600)
-    distrust.cache_clear()
-    return folder
-
-
-@needs_modes
-@pytest.mark.parametrize("place", [".", "..", "function.nbi"])
-def test_folders_that_others_may_write_are_not_trusted(kept, place):
-    assert distrust(kept) == ""
-    distrust.cache_clear()
-    path = (kept / place).resolve()
-    path.chmod(0o777)
-    assert distrust(kept) == f"other users may write {path}"
-
-
-@needs_modes
-def test_others_cannot_rename_in_a_folder_with_the_sticky_bit_but_add_to_it(kept):
-    kept.parent.chmod(0o1777)
-    assert distrust(kept) == ""
-    distrust.cache_clear()
-    kept.chmod(0o1777)
-    assert distrust(kept) == f"other users may write {kept.resolve()}"
-
-
-@needs_modes
-def test_links_on_the_way_to_a_folder_are_not_trusted_where_others_may_replace_them(kept, tmp_path):
-    """The folder and the first link are the user's own, and the second link lies where others can change it."""
-    shared, own = tmp_path / "shared", tmp_path / "own"
-    shared.mkdir()
-    own.mkdir()
-    (shared / "second").symlink_to(kept.parent)
-    (own / "first").symlink_to("../shared/second")
-    way = own / "first" / kept.name
-    assert distrust(way) == ""
-    distrust.cache_clear()
-    shared.chmod(0o777)
-    assert distrust(way) == f"other users may write {shared}"
-    distrust.cache_clear()
-    shared.chmod(0o1777)  # others may add links, but not replace this one
-    assert distrust(way) == ""
-
-
-@needs_modes
-def test_links_to_machine_code_and_loops_are_not_trusted(kept, tmp_path):
-    (kept / "other.nbc").symlink_to(tmp_path / "elsewhere")
-    assert distrust(kept) == f"{kept / 'other.nbc'} is a link"
-    (tmp_path / "one").symlink_to(tmp_path / "two")
-    (tmp_path / "two").symlink_to(tmp_path / "one")
-    assert distrust(tmp_path / "one" / "kept") == f"{tmp_path / 'one' / 'kept'} leads through too many links"
-
-
-@needs_modes
-@pytest.mark.parametrize("place", [".", "..", "function.nbi"])
-def test_folders_that_others_own_are_not_trusted(kept, place, monkeypatch):
-    path, owner = (kept / place).resolve(), os.getuid() + 1000
-    lstat = Path.lstat
-
-    def status(this):
-        found = list(lstat(this))
-        return os.stat_result([*found[:4], owner if this == path else found[4], *found[5:]])
-
-    monkeypatch.setattr(Path, "lstat", status)
-    assert distrust(kept) == f"{path} belongs to another user"
-
-
-@needs_modes
-@pytest.mark.parametrize(
-    ("gid", "name", "members", "private"),
-    [
-        (7, "me", [], True),
-        (7, "me", ["me"], True),
-        (7, "me", ["me", "you"], False),
-        (7, "lab", [], False),
-        (8, "me", [], False),
-        (0, "root", ["you"], True),
-    ],
-)
-def test_a_group_that_has_one_member_is_nobody_else(monkeypatch, gid, name, members, private):
-    monkeypatch.setattr("grp.getgrgid", lambda _: SimpleNamespace(gr_name=name, gr_mem=members))
-    monkeypatch.setattr("pwd.getpwuid", lambda _: SimpleNamespace(pw_name="me", pw_gid=7))
-    assert _is_private.__wrapped__(gid) == private
-
-
-POISONED = """
-import logging, sys
-logging.basicConfig()
-from relaxwl._compiling import njit
-
-@njit(cache=True)
-def twice(value):
-    return 2 * value
-
-print(twice(3), twice.stats.cache_path)
-"""
-
-
-@needs_modes
-@pytest.mark.parametrize("plain", ["", "1"])
-def test_machine_code_that_others_may_write_is_not_loaded(tmp_path, plain):
-    """A pickle in such a folder, which would write a file, is not read; the code is compiled in memory."""
-    script, folder, trace = tmp_path / "poisoned.py", tmp_path / "kept", tmp_path / "executed"
-    script.write_text(POISONED)
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent), "NUMBA_CACHE_DIR": str(folder)}
-    environment["RELAXWL_PLAIN_NUMBA"] = plain
-
-    def run():
-        command = [sys.executable, str(script)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-
-    assert run().stdout.startswith("6 ")
-    (index,) = folder.rglob("*.nbi")
-    poison = b"cos\nsystem\n(S'touch " + str(trace).encode() + b"'\ntR."
-    index.write_bytes(poison)
-    run()  # the file is the user's own: this is what the check is there for
-    assert trace.exists()
-    trace.unlink()
-    index.write_bytes(poison)
-    index.parent.chmod(0o777)
-    done = run()
-    assert done.stdout == "6 None\n", done.stderr
-    assert f"other users may write {index.parent}" in done.stderr
-    assert not trace.exists()
-
-
-@needs_modes
-@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="needs root, who can give files away")
-def test_machine_code_that_others_own_is_not_loaded(tmp_path, monkeypatch, caplog):
-    """Another user owns the index, the machine code, the folder, or one above it: nothing of it is read."""
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "kept"))
-    trace = tmp_path / "executed"
-
-    def compiled():
-        distrust.cache_clear()
-
-        @njit(cache=True)
-        def twice(value):
-            return 2 * value
-
-        return twice(3), twice.stats.cache_path
-
-    assert compiled()[1] is not None
-    (index,), (code,) = ((tmp_path / "kept").rglob(ending) for ending in ("*.nbi", "*.nbc"))
-    index.write_bytes(b"cos\nsystem\n(S'touch " + str(trace).encode() + b"'\ntR.")
-    for path in (index, code, index.parent, index.parent.parent):
-        os.chown(path, 65534, 65534)
-        assert compiled() == (6, None)
-        os.chown(path, 0, 0)
-        assert f"compiled in each process ({path} belongs to another user)" in caplog.text
-        assert not trace.exists()
-    compiled()  # the user's own again: this is what the check is there for
-    assert trace.exists()
 
 
 COMPILED = sorted(SOURCE.rglob("*_compiled.py"))

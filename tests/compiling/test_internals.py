@@ -15,7 +15,7 @@ import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from places import SOURCE
-from relaxwl._compiling import internals, njit, tell_not_kept
+from relaxwl._compiling import internals, njit, trust
 from relaxwl._compiling.internals import KeyedCacheFile, LinkingDispatcher, missing_names, source_digest
 from relaxwl.unfolding._compiled import distinct_rows
 
@@ -236,7 +236,7 @@ def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, 
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    tell_not_kept.cache_clear()
+    monkeypatch.setattr(trust, "_told", [])
     monkeypatch.setattr(KeyedCacheFile, "_save_data", fail)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 

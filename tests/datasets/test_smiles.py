@@ -12,6 +12,7 @@ import pytest
 
 from relaxwl import GraphCollection
 from relaxwl.datasets import read_molecules
+from relaxwl.datasets.smiles import too_large
 from relaxwl.molecules import MoleculeCollection, MoleculeError, MoleculeRegressor, descriptors, from_rdkit, from_smiles
 from relaxwl.molecules.reading import as_molecules
 
@@ -121,6 +122,9 @@ def test_large_molecules_are_read_where_they_are_asked_for():
         from_smiles(["CCC"], max_atoms=2)
     with pytest.raises(ValueError, match="max_atoms must be an integer >= 1"):
         from_smiles(["C"], max_atoms=0)
+    assert from_smiles(["C" * 1000])[0].n_nodes == 1000
+    with pytest.raises(MoleculeError, match="1001 atoms are more than max_atoms=1000"):
+        from_smiles(["C" * 1001])
     graphs = from_smiles(["C" * 1200], max_atoms=None)
     assert as_molecules(graphs)[0].GetNumAtoms() == 1200
 
@@ -131,6 +135,8 @@ def test_molecules_of_too_many_rings_are_refused_before_they_are_read():
     with pytest.raises(MoleculeError, match="2700 rings are more than max_atoms=1000 allows"):
         from_smiles([text])
     assert from_smiles(["C1CC1" * 333])[0].n_nodes == 999
+    assert [bool(too_large(1000, n_rings, 1000)) for n_rings in (600, 601)] == [False, True]
+    assert [bool(too_large(n_atoms, 0, 1000, hydrogens=True)) for n_atoms in (4000, 4001)] == [False, True]
 
 
 def test_skipping_and_keeping_tell_what_was_lost():

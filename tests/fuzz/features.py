@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from relaxwl.datasets import read_parquet, write_parquet
 from relaxwl.distributed import ShardedCollection, ShardWriter
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.building import CollectionBuilder
+from relaxwl.predictors import base
 
 ODD = (0.0, -0.0, 1.0, -1.0, 1e-300, 1e300, -1e300, 1e-12, 0.1, float("nan"), float("inf"), 2.0**53)
 NAMES = ("", "a", "a", "net_2", "net_10", "ü", "<b>", "a,b", '"', "\n", "$x$", " ", "0", "x" * 300)
@@ -125,13 +127,21 @@ def targets_case(rng: random.Random, folder: Path) -> None:
     for _ in range(rng.randrange(2 * n_targets)):
         table[rng.randrange(n_graphs), rng.randrange(n_targets)] = rng.choice((None, float("nan")))
     kind = rng.choice((GraphClassifier, GraphRegressor))
-    with _refused_in_words():
-        options = {"skip_targets": True} if kind is GraphClassifier and rng.random() < 0.5 else {}
-        model: Any = kind(effort="quick", random_state=0, **options).fit(graphs, table)
-        found = model.predict(graphs)
+    extra = rng.choice((None, None, _table(rng, n_graphs)))
+    # One matrix, or features, as with thousands of graphs.
+    limits = rng.choice(({}, {}, {"MATRICES_UP_TO": 5, "N_WEIGHED": 6}, {"LINEAR_FROM": 5}))
+    options = {"skip_targets": True} if kind is GraphClassifier and rng.random() < 0.5 else {}
+    model: Any = kind(effort="quick", random_state=0, **options)
+    with mock.patch.multiple(base, **limits) if limits else contextlib.nullcontext():
+        fitted = False
+        with _refused_in_words():
+            fitted = model.fit(graphs, table, extra) is model
+        if not fitted:
+            return
+        found = model.predict(graphs, extra=extra)
         assert len(found) == n_graphs
         several = found.shape[1:] and found.shape[1] > 1
-        probabilities = model.predict_proba(graphs) if kind is GraphClassifier else []
+        probabilities = model.predict_proba(graphs, extra) if kind is GraphClassifier else []
         for one in probabilities if several else [probabilities] if kind is GraphClassifier else []:
             np.testing.assert_allclose(np.asarray(one).sum(axis=1), 1, atol=1e-9)
         if kind is GraphRegressor:
@@ -139,30 +149,35 @@ def targets_case(rng: random.Random, folder: Path) -> None:
         for place in range(n_targets):
             target = place if several else None
             if kind is GraphRegressor:
-                intervals = [model.predict_interval(graphs, coverage, target) for coverage in (0.5, 0.9)]
+                intervals = [model.predict_interval(graphs, coverage, target, extra) for coverage in (0.5, 0.9)]
                 assert (intervals[0][:, 0] <= intervals[0][:, 1]).all()
                 assert (np.diff(intervals[0]) <= np.diff(intervals[1])).all(), "more coverage needs more room"
             elif not several or len(model.classes_[place]) > 1:
-                few, many = (model.predict_set(graphs, coverage, target=target) for coverage in (0.5, 0.9))
+                few, many = (model.predict_set(graphs, coverage, target=target, extra=extra) for coverage in (0.5, 0.9))
                 assert (few <= many).all(), "more coverage needs more classes"
         model.save(folder / "model.rwl")
-        np.testing.assert_array_equal(kind.load(folder / "model.rwl").predict(graphs), found)
+        np.testing.assert_array_equal(kind.load(folder / "model.rwl").predict(graphs, extra=extra), found)
+
+
+def _table(rng: random.Random, n_graphs: int) -> list[list[object]]:
+    """Return columns of numbers as additional features, seldom what cannot be one."""
+    values: tuple[object, ...] = rng.choice(((0.0, 1.0), (-1e9, 0.5, 3.0), (*ODD, 2.0), (1.0, "1", None, True)))
+    return [[rng.choice(values) for _ in range(2)] for _ in range(n_graphs)]
 
 
 def names_case(rng: random.Random, folder: Path) -> None:
     """Take names through slices, joins, files and shards; nobody loses or exchanges them."""
     made = _graphs(rng, rng.randrange(1, 8))
     names = [rng.choice(NAMES) for _ in made]
-    with _refused_in_words():
-        graphs = GraphCollection.from_edges(made).with_parts(names=names)
-        kept = list(graphs.names)
-        assert kept == names
-        chosen = rng.sample(range(len(made)), rng.randrange(1, len(made) + 1))
-        assert list(graphs[chosen].names) == [names[place] for place in chosen]
-        joined = GraphCollection.concatenate([graphs, graphs[chosen]])
-        assert list(joined.names) == [*names, *(names[place] for place in chosen)]
-        write_parquet(folder / "named.parquet", graphs)
-        assert list(read_parquet(folder / "named.parquet")[0].names) == names
-        with ShardWriter(folder / "shards", graphs_per_shard=rng.randrange(1, 5)) as writer:
-            writer.add(graphs)
-        assert list(ShardedCollection.open(folder / "shards").to_collection().names) == names
+    graphs = GraphCollection.from_edges(made).with_parts(names=names)
+    kept = list(graphs.names)
+    assert kept == names
+    chosen = rng.sample(range(len(made)), rng.randrange(1, len(made) + 1))
+    assert list(graphs[chosen].names) == [names[place] for place in chosen]
+    joined = GraphCollection.concatenate([graphs, graphs[chosen]])
+    assert list(joined.names) == [*names, *(names[place] for place in chosen)]
+    write_parquet(folder / "named.parquet", graphs)
+    assert list(read_parquet(folder / "named.parquet")[0].names) == names
+    with ShardWriter(folder / "shards", graphs_per_shard=rng.randrange(1, 5)) as writer:
+        writer.add(graphs)
+    assert list(ShardedCollection.open(folder / "shards").to_collection().names) == names

@@ -93,9 +93,11 @@ def files_case(rng: random.Random, folder: Path) -> None:
         size += len(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        graphs = read_or_refused(lambda: relaxwl.as_collection(folder), size)
-    if graphs is not None:
-        relaxwl.WeisfeilerLehman(2).fit_transform(graphs)
+        named = rng.choice(({}, {}, {"edge_attributes": "weight"}, {"edge_label": "weight", "directed": True}))
+        graphs = read_or_refused(lambda: relaxwl.as_collection(folder, **named), size)
+        if graphs is not None:
+            relaxwl.WeisfeilerLehman(2, edge_labels="edge_label" in named).fit_transform(graphs)
+            assert graphs.edge_attributes is None or np.isfinite(graphs.edge_attributes).all()
 
 
 def molecules_case(rng: random.Random, folder: Path) -> None:
@@ -113,9 +115,11 @@ def molecules_case(rng: random.Random, folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            graphs = from_smiles(strings)
+            most = rng.choice((1000, 1000, None, 5))
+            graphs = from_smiles(strings, max_atoms=most)
         except (ValueError, TypeError) as error:
             assert str(error), "an error must say something"
             return
     assert len(graphs) == len(strings)
+    assert most is None or graphs.node_counts.max() <= most
     relaxwl.WeisfeilerLehman(2).fit_transform(graphs)

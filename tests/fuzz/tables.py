@@ -24,10 +24,16 @@ from small_graphs import BONDS, collection, random_graphs, with_attributes
 # ---------------------------------------------------------------------------------------------------------- Parquet
 
 
+Arcs = list[set[tuple[int, int]]]
+
+
 def parquet_case(rng: random.Random, folder: Path) -> None:
-    """Change the rows or the bytes of a Parquet file and read it."""
-    path = folder / "graphs.parquet"
-    content = changed_bytes(rng, rng.choice(_parquet_files())) if rng.random() < 0.5 else _parquet_of_rows(rng)
+    """Change the rows or the bytes of a Parquet file and read it; what was not changed is read as it is."""
+    path, arcs = folder / "graphs.parquet", None
+    if rng.random() < 0.5:
+        content: bytes | None = changed_bytes(rng, rng.choice(_parquet_files()))
+    else:
+        content, arcs = _parquet_of_rows(rng)
     if content is None:
         return
     path.write_bytes(content)
@@ -40,9 +46,19 @@ def parquet_case(rng: random.Random, folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = read_or_refused(read, 20 * len(content))
-        for graphs, y in () if found is None else [found] if batch is None else found:
+        parts = [] if found is None else [found] if batch is None else found
+        for graphs, y in parts:
             assert y is None or len(y) == len(graphs)
             _use(graphs)
+        if arcs is not None and parts:
+            assert [_arcs(graphs, graph) for graphs, _ in parts for graph in graphs] == arcs, "edges were guessed"
+        # Where all have two arcs or none, these may be two lists or two pairs.
+        assert arcs is None or parts or {len(one) for one in arcs} <= {0, 2}, "good rows are refused"
+
+
+def _arcs(graphs: Any, graph: Any) -> set[tuple[int, int]]:
+    pairs = {(u, v) for u, v in graph.edges.tolist()}
+    return pairs if graphs.directed else pairs | {(v, u) for u, v in pairs}
 
 
 @functools.cache
@@ -60,28 +76,35 @@ def _parquet_files() -> list[bytes]:
     return files
 
 
-def _parquet_of_rows(rng: random.Random) -> bytes | None:
-    """Return a file with rows that may be anything that a Parquet file can hold."""
+def _parquet_of_rows(rng: random.Random) -> tuple[bytes | None, Arcs | None]:
+    """Return a file with rows that may be anything that a Parquet file can hold, and the arcs of rows not changed."""
     import pyarrow
     import pyarrow.parquet
 
+    directed, pairs, labeled, weighted = (rng.random() < 0.5 for _ in range(4))
     rows: Any = []
+    arcs: Arcs | None = []
     for _ in range(rng.randrange(1, 4)):
         size = rng.randrange(1, 5)
-        edges = [[rng.randrange(size), rng.randrange(size)] for _ in range(rng.randrange(4))]
-        both = edges + [[v, u] for u, v in edges]
-        rows.append(
-            {
-                "edge_index": [[u for u, _ in both], [v for _, v in both]],
-                "num_nodes": size,
-                "node_label": [rng.choice("ab") for _ in range(size)],
-                "node_feat": [[rng.random()] for _ in range(size)],
-                "y": rng.randrange(2),
-            }
-        )
+        ends = {(rng.randrange(size), rng.randrange(size)) for _ in range(rng.randrange(5))}
+        given = sorted({(u, v) for u, v in ends if u != v})
+        given = given if directed else sorted({*given, *((v, u) for u, v in given)})
+        arcs.append(set(given))
+        row = {
+            "edge_index": [list(arc) for arc in given] if pairs else [[u for u, _ in given], [v for _, v in given]],
+            "num_nodes": size,
+            "node_label": [rng.choice("ab") for _ in range(size)],
+            "node_feat": [[rng.random()] for _ in range(size)],
+            "y": rng.randrange(2),
+        }
+        row |= {"edge_label": ["xy"[(u + v) % 2] for u, v in given]} if labeled else {}
+        row |= {"edge_attr": [[1.0 * u * v, u + v] for u, v in given]} if weighted else {}
+        rows.append(row)
     for _ in range(rng.choice((0, 1, 1, 2))):
-        rows = changed_value(rng, rows)
-    noted = changed_value(rng, {"directed": False, "json": []}) if rng.random() < 0.3 else None
+        rows, arcs = changed_value(rng, rows), None
+    noted = None
+    if rng.random() < 0.3:
+        noted, arcs = changed_value(rng, {"directed": False, "json": []}), None
     try:
         table = pyarrow.Table.from_pylist(rows)
         if noted is not None:
@@ -89,8 +112,8 @@ def _parquet_of_rows(rng: random.Random) -> bytes | None:
         file = io.BytesIO()
         pyarrow.parquet.write_table(table, file)
     except (pyarrow.ArrowException, TypeError, ValueError, AttributeError, KeyError, OverflowError):
-        return None  # no Parquet file can hold these
-    return file.getvalue()
+        return None, None  # no Parquet file can hold these
+    return file.getvalue(), arcs
 
 
 # ---------------------------------------------------------------------------------------------- tables of molecules
@@ -115,13 +138,17 @@ def molecules_case(rng: random.Random, folder: Path) -> None:
     content = rng.choice((changed_bytes, changed_bytes, changed_lines))(rng, rows)
     path.write_bytes(content.replace(b",", b"\t") if path.suffix == ".tsv" else content)
     target, errors = rng.choice(("expt", "expt", None, "name", "x")), rng.choice(("raise", "skip", "nan"))
+    most = rng.choice((1000, 1000, None, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = read_or_refused(lambda: load_molecules(path, target=target, errors=errors), len(content))
+        found = read_or_refused(
+            lambda: load_molecules(path, target=target, errors=errors, max_atoms=most), len(content)
+        )
         if found is not None:
             graphs, y = found
             assert (y is None) == (target is None)
             assert y is None or len(y) == len(graphs)
+            assert most is None or graphs.node_counts.max(initial=0) <= most, "a molecule is larger than asked for"
             for molecule, n_nodes in zip(graphs.molecules(), graphs.node_counts, strict=True):
                 assert molecule is None or molecule.GetNumAtoms() == n_nodes, "the graph is of another molecule"
             _use(graphs)

@@ -7,6 +7,7 @@ end it. A window is met, or the case is a finding.
 import io
 import os
 import random
+import shutil
 import signal
 import warnings
 from collections.abc import Callable
@@ -18,15 +19,18 @@ import numpy as np
 from evaluation.records import described, repetitions, table_of_four
 from fuzz.faults import _command, _fork, _same_shards, _tu_folder
 from relaxwl import GraphClassifier, GraphRegressor, RelaxedWeisfeilerLehman
+from relaxwl.commands.benchmark import RESULTS_FILE, TABLES
 from relaxwl.datasets import write_parquet, write_tu
-from relaxwl.distributed import ShardedCollection
+from relaxwl.datasets.fetch import download_tu
+from relaxwl.distributed import ShardedCollection, ShardWriter, transform_to_files
 from relaxwl.evaluation import ResultStore
 from relaxwl.graphs import GraphCollection
 from relaxwl.reports import write_report
+from relaxwl.reports.plots import observed_figure, save_figure
 from small_graphs import collection, random_graphs
 
 WINDOWS = ("in the middle", "before fsync", "before the rename")
-Writer = Callable[[Path, int], None]
+Writer = Callable[[Path, int], object]
 
 
 def die(*_arguments: object, **_options: object) -> None:
@@ -65,7 +69,10 @@ def within(window: str, work: Callable[[], None], after: int = 0) -> None:
 
 
 def writers(folder: Path) -> dict[str, Writer]:
-    """Return, by name, what writes one file in an older and in a newer form; models are fitted once."""
+    """Return, by name, what writes one file in an older and in a newer form; models are fitted once.
+
+    What never replaces a file has no older form, and does nothing at first.
+    """
     graphs, y = collection(random_graphs(12, seed=1)), np.arange(12) % 2
     plain = GraphCollection.from_edges([(3, [(0, 1), (1, 2)])] * 12)
     data = _tu_folder(folder)
@@ -89,6 +96,26 @@ def writers(folder: Path) -> dict[str, Writer]:
         ):  # the window is the page's
             _command("predict", model, data, "-o", table, "--page", path)
 
+    def tables(path: Path, number: int) -> None:
+        if path.parent != folder:  # evaluated once: the windows are those of the tables
+            shutil.copy(folder / RESULTS_FILE, path.parent)
+        compared = ("--kernels", *("ve-hist", "wl")[: number + 1], "--folds", "2", "--inner-folds", "2")
+        _command("benchmark", data, *compared, "--repeats", "1", "--out", path.parent)
+
+    tables(folder / "results.md", 1)
+
+    def figure(path: Path, number: int) -> None:
+        save_figure(observed_figure([1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + number]), path)
+
+    def download(path: Path, number: int) -> None:
+        with mock.patch("relaxwl.datasets.fetch._receive", lambda _name, _url, file, _deadline: file.write(archive)):
+            assert not number or download_tu(path.stem, path.parent) == path
+
+    with ShardWriter(folder / "shards") as writer:
+        writer.add(graphs)
+    shards = ShardedCollection.open(folder / "shards")
+    write_tu(folder / "D.zip", plain, y)
+    archive = (folder / "D.zip").read_bytes()
     return {
         "kernel": lambda path, number: kernels[number].save(path),
         "classifier": lambda path, number: classifiers[number].save(path),
@@ -99,23 +126,48 @@ def writers(folder: Path) -> dict[str, Writer]:
         "features": lambda path, number: _command("features", data, "-o", path, "--kernel", ("wl", "ve-hist")[number]),
         "Parquet": lambda path, number: write_parquet(path, graphs, y + number),
         "TU": lambda path, number: write_tu(path, plain, y + 5 * number),
+        "tables": tables,
+        "figure": figure,
+        "drawing": lambda path, number: _command("distance", data, "--nodes", "0:0", f"1:{number}", "--svg", path),
+        "download": download,
+        "features of shards": lambda path, number: number and transform_to_files(kernels[0], shards, path.parent),
     }
 
 
-ENDINGS = {"features": ".npz", "TU": ".zip", "predictions": ".csv"}
+# The file by which each writer is met, and the module that writes it.
+FILES = {
+    "kernel": ("model.rwl", "kernels/persistence.py"),
+    "classifier": ("model.rwl", "kernels/persistence.py"),
+    "regressor": ("model.rwl", "kernels/persistence.py"),
+    "predictions": ("predictions.csv", "commands/predict.py"),
+    "page of effects": ("page.html", "reports/pages.py"),
+    "report": ("page.html", "reports/pages.py"),
+    "features": ("features.npz", "commands/matrices.py"),
+    "Parquet": ("graphs.parquet", "datasets/parquet.py"),
+    "TU": ("graphs.zip", "datasets/tu.py"),
+    "tables": (f"results.{TABLES[0][1]}", "commands/benchmark.py"),
+    "figure": ("figure.svg", "reports/plots.py"),
+    "drawing": ("drawing.svg", "commands/distance.py"),
+    "download": ("D.zip", "datasets/fetch.py"),
+    "features of shards": ("features-000000.npz", "distributed/applying.py"),
+}
 
 
 def check_window(write: Writer, path: Path, window: str) -> None:
     """Kill a process that replaces a file: the old one stays, byte for byte, and the next process replaces it."""
     write(path, 0)
-    before, others = path.read_bytes(), set(path.parent.iterdir())
+    before, others = _content(path), set(path.parent.iterdir())
     code = _fork(lambda: within(window, lambda: write(path, 1)))
     assert code == -signal.SIGKILL, f"the window was not met: it ended with {code}"
-    assert path.read_bytes() == before, "something half-written is seen"
+    assert _content(path) == before, "something half-written is seen"
     left = set(path.parent.iterdir()) - others
     assert all(one.name.startswith(".") for one in left), f"left beside the file: {left}"
     write(path, 1)
-    assert path.read_bytes() != before
+    assert _content(path) not in (before, None)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
 
 
 def check_records(folder: Path, window: str) -> None:
@@ -159,7 +211,7 @@ def case(rng: random.Random, folder: Path) -> None:
         case 0:
             name, write = rng.choice(list(writers(folder).items()))
             (folder / "out").mkdir()
-            check_window(write, folder / "out" / f"file{ENDINGS.get(name, '')}", window)
+            check_window(write, folder / "out" / FILES[name][0], window)
         case 1:
             check_records(folder, rng.choice(WINDOWS[:2]))
         case _:

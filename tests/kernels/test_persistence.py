@@ -1,10 +1,12 @@
 """Fitted kernels in files: as they were, or refused."""
 
+import json
 import pickle
 import subprocess
 import sys
 import tracemalloc
 import zlib
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -199,11 +201,36 @@ def test_files_that_are_no_models(tmp_path, content, message):
         RelaxedWeisfeilerLehman.load(path)
 
 
+class Executed:
+    """What leaves a trace when it is unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return Path.touch, (self.trace,)
+
+
 def test_a_pickle_is_not_executed(tmp_path):
-    path = tmp_path / "model.rwl"
-    path.write_bytes(pickle.dumps(WeisfeilerLehman()))
-    with pytest.raises(ModelFileError):
-        WeisfeilerLehman.load(path)
+    """A pickle as the file, as its stream, as its text, as an array, and where a value is expected."""
+    path, trace = tmp_path / "model.rwl", tmp_path / "executed"
+    poison = [pickle.dumps(Executed(trace), protocol) for protocol in (0, 5)]
+    pickle.loads(poison[0])  # which leaves a trace
+    trace.unlink()
+    WeisfeilerLehman(1).fit(collection(TRAIN)).save(path)
+    tree, arrays = opened(path.read_bytes())
+    for content in poison:
+        texts = [content, json.dumps({**tree, "arrays": [["|O", [1]]]}).encode()]
+        streams = [content, *(len(text).to_bytes(8, "little") + text + content for text in texts)]
+        files = [content, content + path.read_bytes(), *(signed(zlib.compress(stream)) for stream in streams)]
+        for value in ({"pickle": content.decode("latin-1")}, content.decode("latin-1")):
+            changed = {**tree, "state": {**tree["state"], "max_depth": value}}
+            files.append(written(changed, arrays))
+        for file in files:
+            path.write_bytes(file)
+            with pytest.raises(ModelFileError):
+                WeisfeilerLehman.load(path)
+            assert not trace.exists()
 
 
 def test_truncated_anywhere_or_continued(model):

@@ -247,6 +247,7 @@ def more_folds(items, key, arrays):
             changed(9000),
             "n_part",
         ),
+        ("classifier", [*VIEW, "blocks"], changed({"tuple": ["x"] * 257}), "blocks must be a tuple of 1 to 256 items"),
         ("classifier", [*SVM, "fold_models"], repeated(20), "fold_models must be a list of 0 to 20"),
         ("regressor", SVM, more_folds, "at most 20 folds"),
         ("regressor", [*SVM, "processes"], repeated(10**5), "processes must be a list of 1 to 1000"),

@@ -4,13 +4,11 @@ What we add to Numba needs names of Numba that are not public: all of it is in :
 these names are there. Where one is missing, or where the environment sets ``RELAXWL_PLAIN_NUMBA``, functions are
 compiled by plain ``numba.njit``: results are the same, and compiling takes longer.
 
-Machine code on disk is a pickle: whoever can write it can let us execute anything. So folders that others own or may
-write are not used.
+Machine code is not kept in folders that others may write: see :mod:`.trust`.
 """
 
 import logging
 import os
-import stat
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,9 +16,9 @@ from typing import Any
 
 import numba
 
+from relaxwl._compiling.trust import distrust, tell_not_kept
+
 logger = logging.getLogger("relaxwl")
-# Folders and links of a path: a loop of links, which somebody may make at any moment, has no end.
-MAX_STEPS = 1000
 
 
 def _load_internals() -> Callable[[Any], Any] | None:
@@ -38,6 +36,7 @@ def _load_internals() -> Callable[[Any], Any] | None:
 
 
 _improve = _load_internals()
+_distrust_once = cache(distrust)  # one folder has many functions
 
 
 def njit(*args: Any, **options: Any) -> Any:
@@ -56,88 +55,9 @@ def njit(*args: Any, **options: Any) -> Any:
             if not options.get("cache") or "cannot cache" not in str(error):
                 raise
             return in_memory(function, "no cache folder is writable")
-        if options.get("cache") and made is not function and (reason := distrust(Path(made.stats.cache_path))):
+        if options.get("cache") and made is not function and (reason := _distrust_once(Path(made.stats.cache_path))):
             return in_memory(function, reason)
         # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
         return made if _improve is None or made is function else _improve(made)
 
     return compiled
-
-
-@cache
-def distrust(folder: Path) -> str:
-    """Return why other users may write into a cache folder, or "" if only this user and root can.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder that exists. All that its path leads through counts as well, links and folders that these are in: who
-        may rename one of them may replace it.
-
-    Returns
-    -------
-    str
-        A reason that names a folder or file. Always empty on Windows, where modes say nothing about others.
-    """
-    if not hasattr(os, "getuid"):
-        return ""
-    steps = _steps(folder)
-    if len(steps) > MAX_STEPS:
-        return f"{folder} leads through too many links"
-    *above, real = steps
-    files = [path for path in real.iterdir() if path.suffix in {".nbi", ".nbc"}]
-    for path in [real, *above, *files]:
-        try:
-            status = path.lstat()
-        except FileNotFoundError:  # another process has replaced it since, which is one of ours
-            continue
-        if status.st_uid not in (os.getuid(), 0):
-            return f"{path} belongs to another user"
-        if stat.S_ISLNK(status.st_mode):
-            if path in files:  # Numba makes none
-                return f"{path} is a link"
-            continue
-        if path in above and status.st_mode & stat.S_ISVTX:  # in /tmp none can rename what is another's
-            continue
-        if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)):
-            return f"other users may write {path}"
-    return ""
-
-
-def _steps(folder: Path) -> list[Path]:
-    """Return all folders and links that a path leads through, in order; the last one is the folder itself."""
-    place = Path(folder.absolute().anchor)
-    found, names = [place], list(folder.absolute().parts[1:])
-    while names and len(found) <= MAX_STEPS:
-        step = place / names.pop(0)
-        if step.name == "..":
-            place = place.parent
-            continue
-        found.append(step)
-        if step.is_symlink():
-            target = step.readlink()
-            names[:0] = target.parts[1:] if target.is_absolute() else target.parts
-            place = Path(target.anchor) if target.is_absolute() else place
-        else:
-            place = step
-    return found if names else [*(step for step in found if step != place), place]
-
-
-@cache
-def _is_private(gid: int) -> bool:
-    """Whether a group is root's, or the private group of this user."""
-    import grp
-    import pwd
-
-    try:
-        group, user = grp.getgrgid(gid), pwd.getpwuid(os.getuid())
-    except KeyError:
-        return gid == 0
-    return gid == 0 or (gid == user.pw_gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name})
-
-
-@cache
-def tell_not_kept(reason: str) -> None:
-    """Warn, once for each reason, that compiled code is not cached."""
-    advice = "NUMBA_CACHE_DIR sets another folder"
-    logger.warning("compiled code cannot be cached and is compiled in each process (%s); %s", reason, advice)

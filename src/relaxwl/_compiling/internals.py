@@ -39,6 +39,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 
+from relaxwl._compiling.trust import distrust, tell_not_kept
+
 try:
     import fcntl
 except ImportError:  # not a Unix: nobody waits for anybody
@@ -48,13 +50,14 @@ logger = logging.getLogger("relaxwl")
 # Numba's classes have no types.
 _Dispatcher: Any = CPUDispatcher
 _Library: Any = codegen.JITCodeLibrary
+_Cache: Any = FunctionCache
 _CacheFile: Any = IndexDataCacheFile
 _call = CPUDispatcher.__call__  # which super() would find again at each call
 
 # What classes define, and what their methods set on objects.
 NEEDED: dict[Any, tuple[str, str]] = {
     _Dispatcher: ("__call__ compile get_call_template get_overload", "py_func locals targetoptions targetctx _cache"),
-    FunctionCache: ("_index_key", "_cache_file"),
+    _Cache: ("_index_key cache_path load_overload save_overload", "_cache_file"),
     _CacheFile: ("_load_index _save_index _load_data _save_data _data_name", "_index_path _cache_path _source_stamp"),
     _Library: (
         "_optimize_final_module _finalize_final_module _verify_declare_only_symbols _ensure_finalized codegen "
@@ -127,6 +130,7 @@ def improve(function: Any) -> Any:
     function.__class__ = LinkingDispatcher
     function.targetoptions.update(_NO_WRAPPER)
     if isinstance(function._cache, FunctionCache):
+        function._cache.__class__ = CarefulCache
         file = function._cache._cache_file
         file.__class__ = KeyedCacheFile
         file._source_stamp = source_digest(function.py_func.__code__.co_filename)
@@ -210,20 +214,37 @@ def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
                 generator._library_class = before
 
 
+class CarefulCache(_Cache):
+    """A cache that can do without what cannot be written, and uses no folder or file that others may write by now."""
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """Return a compiled function, or None if there is none that can be trusted."""
+        return super().load_overload(*arguments) if self.is_trusted() else None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Save a compiled function if possible."""
+        if self.is_trusted():
+            try:
+                super().save_overload(*arguments)
+            except OSError as error:
+                tell_not_kept(f"{self.cache_path}: {error.strerror}")
+
+    def is_trusted(self) -> bool:
+        """Whether only this user can write the files of this function."""
+        if reason := distrust(Path(self.cache_path), Path(self._cache_file._index_path).stem):
+            tell_not_kept(reason)
+        return not reason
+
+
 class KeyedCacheFile(_CacheFile):
     """A disk cache that several processes may write at once: an entry can be lost, but never mixed up."""
 
     def save(self, key: Any, data: Any) -> None:
         """Write the data under a name made from their key, and then name them in the index."""
-        from relaxwl._compiling import tell_not_kept  # which imports this module
-
         digest = hashlib.sha256(repr((key, self._source_stamp)).encode()).hexdigest()
         name = self._data_name(int(digest[:16], 16))
-        try:
-            self._save_data(name, data)
-            self._save_index({**self._load_index(), key: name})
-        except OSError as error:
-            tell_not_kept(f"{self._cache_path}: {error.strerror}")
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
 
     def _load_index(self) -> Any:
         try:
@@ -258,8 +279,11 @@ MAX_SECONDS = 60.0
 def _one_process(function: Any, signature: Any) -> Iterator[None]:
     """Wait while another process compiles the same function, if its code is not cached yet."""
     kept = function._cache
-    file = kept._cache_file if isinstance(kept, FunctionCache) else None
-    if file is None or fcntl is None or kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
+    if fcntl is None or not isinstance(kept, CarefulCache) or not kept.is_trusted():
+        yield
+        return
+    file = kept._cache_file
+    if kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
         yield
         return
     turn = Path(f"{file._index_path}.turn")

@@ -231,8 +231,10 @@ def read_molecules(
     """
     check_choice("errors", errors, ERRORS)
     stream, path = (None, Path(path)) if isinstance(path, (str, os.PathLike)) else (path, Path("standard input"))
-    if stream is None and not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+    if stream is None:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {path}")
+        require_regular(path)
     if path.suffix.lower() == ".gz":
         raise MoleculeTableError(f"{path} is compressed; decompress it first: gunzip -k {path}")
     wanted = [smiles] if isinstance(smiles, str) else list(smiles)
@@ -377,7 +379,6 @@ def _read_sdf(
     chem = import_rdkit()
     from rdkit import rdBase
 
-    require_regular(path)
     records: list[dict[str, str]] = []
     molecules: list[Any] = []
     sizes = _sdf_sizes(path)
