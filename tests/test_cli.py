@@ -208,6 +208,8 @@ def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
     assert f"example: relaxwl {command}" in " ".join(printed.split())
     assert re.search(r"Reads|writes|Writes", printed)
     assert "%%" not in printed
+    options, example = printed.split("example: ")
+    assert not [option for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", example) if f" {option}" not in options]
 
 
 # ----------------------------------------------------------------------------------------- pipes and terminals

@@ -326,7 +326,8 @@ def _fit(commands: Any) -> None:
     parser = _add(commands, "fit", "predict:run_fit", "train a model that predicts classes or numbers of graphs",
                   "Reads a data set, or a folder of 'relaxwl shard'; selects kernels, writes the model and prints the "
                   "settings that were tried with their scores. For molecules, descriptors and fingerprints are used "
-                  "as well.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
+                  "as well.",
+                  "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc --errors skip -o model.rwl")
     option = parser.add_argument
     option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
