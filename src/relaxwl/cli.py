@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from relaxwl import __version__
-from relaxwl._registry import estimator_names
+from relaxwl._registry import ENTRIES, estimator_names
 from relaxwl._storage import check_folder_writable, check_writable
 from relaxwl.commands.console import (
     Console,
@@ -31,6 +31,7 @@ EXIT_INTERRUPTED = 130
 DEEPEST_DRAWN = 8
 
 KERNELS = ", ".join(estimator_names())
+NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regressor)
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 FORMATS = ("text", "markdown", "csv", "latex")
 DATASET_HELP = (
@@ -250,17 +251,21 @@ def _matrices(commands: Any) -> None:
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
                 "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
-    for parser, output in ((features, "X.npz"), (gram, "K.npz")):
+    without = "; wwl and Tanimoto similarity have no features"
+    for parser, output, note in ((features, "X.npz", without), (gram, "K.npz", "")):
         option = parser.add_argument
         option("dataset", metavar="DATASET", help=DATASET_HELP)
         option("-o", "--output", required=True, help=f"file to write, such as {output}")
-        option("--kernel", help=f"one of {KERNELS} (default rwl-star)")
+        option("--kernel", help=f"one of {NOT_PREDICTORS} (default rwl-star){note}")
         option("--depth", type=_whole(0), metavar="D",
-               help="depth of the largest trees (default 4 for rwl kernels, else 5)")
-        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3)")
+               help="depth of the largest trees (default: that of the kernel, 4 for rwl-star)")
+        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3) "
+               "and of cwl (default 24)")
         option("--clusters", metavar="K", help="clusters at each depth: a number, a factor of √trees such as 0.5, "
-               "'sqrt' or 'log2' (default sqrt); partitions cycle through several values, as in 0.5,1.0")
-        option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default dot)")
+               "'sqrt' or 'log2' (default: that of the kernel, sqrt for rwl-star); partitions cycle through several "
+               "values, as in 0.5,1.0")
+        option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default: that "
+               "of the kernel, dot for rwl-star)")
         option("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
                help="scale to similarity 1 of every graph with itself; 'depth': at each depth")
         option("--edge-labels", action="store_true", help="use edge labels")
