@@ -149,6 +149,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["kernel", "{data}", "-o", "K.npz", "--edge-labels", "--kernel", "sp"], "has no option --edge-labels"),
         (["kernel", "{data}", "-o", "K.npz", "--depth", "-1"], "at least 0"),
         (["explain", "{data}", "--depth", "99"], "at most 8"),
+        (["demo", "--graphs", "19"], "at least 20"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, -1 for all cores"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "all"], "--jobs must be a number of threads"),
         (["report", "{data}"], "there are no results"),

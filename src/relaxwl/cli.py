@@ -193,7 +193,7 @@ def _demo(commands: Any) -> None:
                   "Writes DIR/report.html with tables and plots and DIR/effects.html with the effects of nodes on "
                   "predictions, and prints the tables.", "relaxwl demo").add_argument
     option("--out", default="demo", metavar="DIR", help="output folder (default: demo)")
-    option("--graphs", type=_whole(1), default=100, help="number of graphs of each density (default 100)")
+    option("--graphs", type=_whole(20), default=100, help="number of graphs of each density (default 100, at least 20)")
     option("--nodes", type=_whole(1), default=100, help="number of nodes of a graph (default 100)")
     option("--repeats", type=_whole(1), default=2, help="number of repetitions of the cross-validation (default 2)")
 
