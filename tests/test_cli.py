@@ -152,6 +152,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["kernel", "{data}", "-o", "K.npz", "--edge-labels", "--kernel", "sp"], "has no option --edge-labels"),
         (["kernel", "{data}", "-o", "K.npz", "--depth", "-1"], "at least 0"),
         (["explain", "{data}", "--depth", "99"], "at most 8"),
+        (["demo", "--graphs", "19"], "at least 20"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, -1 for all cores"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "all"], "--jobs must be a number of threads"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "1_0"], "--jobs must be a number of threads"),
@@ -212,6 +213,8 @@ def test_help_says_what_is_read_and_written_with_an_example(command, capsys):
     assert f"example: relaxwl {command}" in " ".join(printed.split())
     assert re.search(r"Reads|writes|Writes", printed)
     assert "%%" not in printed
+    options, example = printed.split("example: ")
+    assert not [option for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", example) if f" {option}" not in options]
 
 
 # ----------------------------------------------------------------------------------------- pipes and terminals

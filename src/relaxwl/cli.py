@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from relaxwl import __version__
-from relaxwl._registry import estimator_names
+from relaxwl._registry import ENTRIES, estimator_names
 from relaxwl._storage import check_folder_writable, check_writable
 from relaxwl.commands.console import (
     Console,
@@ -31,6 +31,7 @@ EXIT_INTERRUPTED = 130
 DEEPEST_DRAWN = 8
 
 KERNELS = ", ".join(estimator_names())
+NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regressor)
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 FORMATS = ("text", "markdown", "csv", "latex")
 DATASET_HELP = (
@@ -192,7 +193,7 @@ def _demo(commands: Any) -> None:
                   "Writes DIR/report.html with tables and plots and DIR/effects.html with the effects of nodes on "
                   "predictions, and prints the tables.", "relaxwl demo").add_argument
     option("--out", default="demo", metavar="DIR", help="output folder (default: demo)")
-    option("--graphs", type=_whole(1), default=100, help="number of graphs of each density (default 100)")
+    option("--graphs", type=_whole(20), default=100, help="number of graphs of each density (default 100, at least 20)")
     option("--nodes", type=_whole(1), default=100, help="number of nodes of a graph (default 100)")
     option("--repeats", type=_whole(1), default=2, help="number of repetitions of the cross-validation (default 2)")
 
@@ -250,17 +251,21 @@ def _matrices(commands: Any) -> None:
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
                 "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
-    for parser, output in ((features, "X.npz"), (gram, "K.npz")):
+    without = "; wwl and Tanimoto similarity have no features"
+    for parser, output, note in ((features, "X.npz", without), (gram, "K.npz", "")):
         option = parser.add_argument
         option("dataset", metavar="DATASET", help=DATASET_HELP)
         option("-o", "--output", required=True, help=f"file to write, such as {output}")
-        option("--kernel", help=f"one of {KERNELS} (default rwl-star)")
+        option("--kernel", help=f"one of {NOT_PREDICTORS} (default rwl-star){note}")
         option("--depth", type=_whole(0), metavar="D",
-               help="depth of the largest trees (default 4 for rwl kernels, else 5)")
-        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3)")
+               help="depth of the largest trees (default: that of the kernel, 4 for rwl-star)")
+        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3) "
+               "and of cwl (default 24)")
         option("--clusters", metavar="K", help="clusters at each depth: a number, a factor of √trees such as 0.5, "
-               "'sqrt' or 'log2' (default sqrt); partitions cycle through several values, as in 0.5,1.0")
-        option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default dot)")
+               "'sqrt' or 'log2' (default: that of the kernel, sqrt for rwl-star); partitions cycle through several "
+               "values, as in 0.5,1.0")
+        option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default: that "
+               "of the kernel, dot for rwl-star)")
         option("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
                help="scale to similarity 1 of every graph with itself; 'depth': at each depth")
         option("--edge-labels", action="store_true", help="use edge labels")
@@ -326,7 +331,8 @@ def _fit(commands: Any) -> None:
     parser = _add(commands, "fit", "predict:run_fit", "train a model that predicts classes or numbers of graphs",
                   "Reads a data set, or a folder of 'relaxwl shard'; selects kernels, writes the model and prints the "
                   "settings that were tried with their scores. For molecules, descriptors and fingerprints are used "
-                  "as well.", "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc -o model.rwl")
+                  "as well.",
+                  "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc --errors skip -o model.rwl")
     option = parser.add_argument
     option("dataset", metavar="DATASET", help=DATASET_HELP)
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")

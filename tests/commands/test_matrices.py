@@ -1,10 +1,15 @@
 """Features and Gram matrices on the command line."""
 
+import re
+
 import numpy as np
+import pytest
 import scipy.sparse
 
 from relaxwl import RelaxedWeisfeilerLehman
+from relaxwl._registry import get_estimator
 from relaxwl.cli import main
+from relaxwl.kernels.base import GraphKernel
 
 
 def test_features_model_and_apply(dataset, tmp_path, capsys):
@@ -15,6 +20,27 @@ def test_features_model_and_apply(dataset, tmp_path, capsys):
     assert matrix.shape[0] == 24
     assert (matrix != scipy.sparse.load_npz(again)).nnz == 0
     assert set(np.load(features)["y"]) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("command", ["features", "kernel"])
+def test_help_lists_kernels_and_their_defaults(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    printed = " ".join(capsys.readouterr().out.replace("-\n", "- ").split()).replace("- ", "-")
+    names = re.search(r"one of (.*?) \(default rwl-star\)", printed)[1].split(", ")
+    kernels = {name: get_estimator(name).make(0) for name in names}
+    assert all(isinstance(kernel, GraphKernel) for kernel in kernels.values())
+    default = kernels["rwl-star"].get_params()
+    assert [default[name] for name in ("max_depth", "n_partitions", "n_clusters", "similarity")] == [
+        4,
+        3,
+        "sqrt",
+        "dot",
+    ]
+    assert kernels["cwl"].n_partitions == 24
+    without = [name for name, kernel in kernels.items() if not hasattr(kernel, "transform")]
+    assert without == ["wwl"]
+    assert ("wwl and Tanimoto similarity have no features" in printed) == (command == "features")
 
 
 def test_kernel_writes_a_gram_matrix(dataset, tmp_path):

@@ -36,6 +36,18 @@ def test_no_name_is_listed_twice():
     assert sorted(LISTED) == sorted(set(LISTED))
 
 
+def test_files_and_names_in_instructions_for_contributors_are_there():
+    text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\d\. .*(?:\n   .*)*", text, re.M)
+    assert len(steps) > 10
+    for step in steps:
+        paths = [path for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)`", step) if "NAME" not in path]
+        assert not [path for path in paths if not (DOCS.parent / path).is_file()], step
+        sources = "".join((DOCS.parent / path).read_text(encoding="utf-8") for path in paths if path.endswith(".py"))
+        names = re.findall(r"`([A-Z]+|_[a-z]+)`", step)
+        assert not [name for name in names if sources and name not in sources], step
+
+
 def test_every_stop_of_the_way_through_the_code_is_there():
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     stops = re.findall(r"^\| \d+ \| `([\w.]+)` \| (.*) \|$", page, re.M)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
 from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.datasets import make_egonets
@@ -67,6 +68,8 @@ def test_numbers_with_gaps(graphs):
     assert mean.shape == std.shape == (7, 3)
     assert model.predict_interval(graphs[:7], target=2).shape == (7, 2)
     assert np.isfinite(model.score(graphs, table))
+    only_first = np.where(np.arange(3) > 0, np.nan, table)
+    assert model.score(graphs, only_first) == pytest.approx(r2_score(table[:, 0], model.predict(graphs)[:, 0]))
     with pytest.raises(ValueError, match="target must be one of target 0, target 1, target 2"):
         model.predict_interval(graphs[:7])
 
@@ -98,6 +101,29 @@ def test_a_target_of_one_class_may_be_kept_as_a_constant(graphs):
 def test_gaps_of_all_kinds_are_gaps():
     found = known_values([[1, "a"], [float("nan"), None], [pd.NA, "b"]], 3, is_table=True)
     assert [rows.tolist() for rows, _ in found] == [[0], [0, 2]]
+    for column in (
+        [None, "a", "b"],
+        pd.Series([pd.NA, "a", "b"]),
+        {"y": [float("nan"), "a", "b"]},
+        [[None], ["a"], ["b"]],
+    ):
+        ((rows, values),) = known_values(column, 3, is_table=False)
+        assert (rows.tolist(), values) == ([1, 2], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("y", "is_table", "message"),
+    [
+        ([[1, 2]] * 3, False, r"one value for each of 3 objects, not an array of shape \(3, 2\)"),
+        ([1, 2], False, r"one value for each of 3 objects, not an array of shape \(2,\)"),
+        ([1, 2, 3], True, r"a table with a row for each of 3 objects, not an array of shape \(3,\)"),
+        ([None] * 3, False, "y must contain a value that is not missing"),
+        ([1, "a", None], False, r"all numbers or all strings"),
+    ],
+)
+def test_bad_true_values_are_refused(y, is_table, message):
+    with pytest.raises(ValueError, match=message):
+        known_values(y, 3, is_table=is_table)
 
 
 @pytest.mark.parametrize("calibration", [pytest.param("cv", marks=pytest.mark.slow), "split"])

@@ -57,6 +57,8 @@ def test_diagonals_of_graphs_with_unknown_parts_are_those_of_a_kernel_that_knows
     for options in ({}, {"similarity": "intersection"}, {"similarity": "tanimoto"}, {"normalize": "depth"}):
         kernel, knowing = (WeisfeilerLehman(2, **options).fit(graphs) for graphs in (TRAIN[:2], TEST))
         np.testing.assert_allclose(kernel.kernel_diagonal(TEST), knowing.kernel_diagonal(TEST))
+        assert (np.diag(kernel.kernel_matrix(TEST)) <= kernel.kernel_diagonal(TEST) + 1e-12).all()
+        assert np.diag(kernel.kernel_matrix(TEST)).min() < kernel.kernel_diagonal(TEST).min()
 
 
 @kernels

@@ -220,7 +220,7 @@ class Results(Sequence[Record]):
         Raises
         ------
         KeyError
-            If there is no such data set or kernel in the results.
+            If there is no such data set, kernel or score in the results.
         ValueError
             If the records come from runs with different fingerprints.
         """

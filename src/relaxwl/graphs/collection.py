@@ -499,8 +499,8 @@ class GraphCollection(Sequence["Graph"]):
         Parameters
         ----------
         graphs : iterable of (n_nodes, edges) or (n_nodes, edges, labels)
-            ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge listed once or twice; self-loops
-            and repetitions are dropped, with a warning. Either all graphs have labels or none.
+            ``edges`` are pairs of node numbers from 0 to ``n_nodes - 1``, each edge in one or both directions;
+            self-loops and repetitions are dropped, with a warning. Either all graphs have labels or none.
         directed : bool, default=False
             Whether pairs are arcs from the first node to the second.
 

@@ -81,9 +81,9 @@ def as_collection(
     Raises
     ------
     TypeError
-        If a single graph is given instead of a list, or an object that is not a graph.
+        If a single graph, or an object that is not a list, is given instead of a list of graphs.
     GraphError
-        A ``ValueError`` that names the index of a graph that cannot be read.
+        A ``ValueError`` that names the index of an item that is not a graph or cannot be read.
 
     See Also
     --------

@@ -193,6 +193,9 @@ class GraphKernel(GraphEstimator):
     def kernel_diagonal(self, X: Any) -> Float64:
         """Return the similarity of each graph with itself, including features unseen in fitting.
 
+        This is the diagonal of the Gram matrix of the fitted graphs. In the matrix of new graphs, features
+        unseen in fitting are not compared with each other, so that its diagonal may be smaller, also normalized.
+
         Parameters
         ----------
         X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
@@ -201,7 +204,7 @@ class GraphKernel(GraphEstimator):
         Returns
         -------
         float64 array (n_graphs,)
-            The diagonal of the Gram matrix.
+            The similarities.
         """
         return self.compare_own(self.prepare(X))[0]
 

@@ -198,7 +198,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         found = []
         for number, (known, values) in enumerate(known_values(y, len(predicted), self._is_table)):
             own = None if weights is None else weights[known]
-            found.append(score(np.array(values, np.float64), predicted[known, number], own))
+            if len(values):
+                found.append(score(np.array(values, np.float64), predicted[known, number], own))
         return float(np.nanmean(found))
 
     # ------------------------------------------------------------------------------------------------ inside

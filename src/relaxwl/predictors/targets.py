@@ -133,18 +133,21 @@ def _is_gap(value: Any) -> bool:
 
 def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, list[Any]]]:
     """Return, for each column of true values, the objects with a known one and these values."""
-    if not is_table:
-        values = plain_targets(y, n_objects)
-        return [(np.arange(n_objects), values.tolist())]
     table = np.asarray(_as_table(y), dtype=object)
-    if table.ndim != 2 or len(table) != n_objects:
+    if not is_table and table.shape == (n_objects,):
+        table = table[:, None]
+    if table.ndim != 2 or len(table) != n_objects or (not is_table and table.shape[1] != 1):
+        wanted = "a table with a row" if is_table else "one value"
         raise ParameterError(
-            f"y must be a table with a row for each of {n_objects} objects, not of shape {table.shape}"
+            f"y must contain {wanted} for each of {n_objects} objects, not an array of shape {table.shape}"
         )
     found = []
     for column in table.T:
         known = np.flatnonzero([not _is_gap(value) for value in column])
-        found.append((known, column[known].tolist()))
+        values = column[known]
+        found.append((known, (values if is_table else plain_targets(values, len(known))).tolist()))
+    if not any(len(known) for known, _ in found):
+        raise ParameterError("y must contain a value that is not missing")
     return found
 
 

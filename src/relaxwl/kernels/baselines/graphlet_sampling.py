@@ -34,8 +34,8 @@ class GraphletSampling(FlatFeatures):
 
     For each graph, ``n_samples`` node subsets are drawn: a size uniform from 3 to ``max_size``, then that many
     distinct nodes, uniformly. A feature counts the samples whose induced subgraph, connected or not, is isomorphic
-    to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 nodes; k(G, G') is the dot product. Labels are ignored. A
-    graph with fewer than 3 nodes is its only sample.
+    to one of the 4, 15 or 49 graphs on 3 to 3, 4 or 5 nodes; k(G, G') is the dot product. Labels are ignored.
+    Every sample of a graph with one or two nodes is the graph itself, and a graph without nodes has no samples.
 
     The samples of a graph depend only on the seed and the graph, so a graph has the same features in every collection,
     and unseen graphs are treated like fitted ones. The sampling distribution and the default number of samples,
