@@ -1,7 +1,7 @@
 """Progress: a ``tqdm`` bar in terminals and notebooks, ``logging`` messages elsewhere.
 
-Work that knows how long it is opens a :class:`ProgressBar`; everything else tells with :func:`report` what it has done.
-Both are silent unless the user asks for them (``verbose``), and what happens within an open bar is shown by that bar.
+Work of known length opens a :class:`ProgressBar`; other code reports what it has done by :func:`report`. Both are
+silent unless ``verbose`` is set, and reports within an open bar are shown by that bar.
 """
 
 import logging
@@ -21,7 +21,7 @@ class _StderrHandler(logging.Handler):
     """Writes lines for users who set ``verbose`` without having configured ``logging``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if sys.stderr is not None and not _is_configured():  # which may have happened since
+        if sys.stderr is not None and not _is_configured():  # may have been configured since
             sys.stderr.write(self.format(record) + "\n")
 
 
@@ -59,7 +59,7 @@ def report(
         bar.show(share, what)
         return
     if not _is_configured():
-        logger.addHandler(_handler)  # once: it is not added again
+        logger.addHandler(_handler)  # has no effect if it is there already
     if not logger.isEnabledFor(logging.INFO):
         logger.setLevel(logging.INFO)
     left = ""
@@ -77,9 +77,9 @@ def _is_configured() -> bool:
 class ProgressBar:
     """Context manager for work of known length; worker threads may report progress.
 
-    With ``verbose=1`` it is a bar where somebody watches and the program has not configured ``logging``, and lines of
-    the log elsewhere; with 2 or more always lines. Within an open bar it moves that bar, and opens none. A bar ends at
-    100 % unless the work fails.
+    With ``verbose=1`` it shows a bar if output is interactive and the program has not configured ``logging``, else log
+    messages; with 2 or more, always log messages. Within an open bar it advances that bar and opens none. A bar ends
+    at 100 % unless the work fails.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ class ProgressBar:
 
     def __enter__(self) -> Self:
         if self.verbose == 1 and _open_bar.get() is None and is_watched() and not _is_configured():
-            from tqdm.auto import tqdm  # some tens of milliseconds, which most commands do without
+            from tqdm.auto import tqdm  # takes tens of milliseconds, and most commands need no bar
 
             class Bar(tqdm):
-                monitor_interval = 0  # no thread that looks after bars which seldom move
+                monitor_interval = 0  # no monitor thread for bars that seldom move
 
             shape = {} if "unit" in self._options else {"bar_format": "{l_bar}{bar}| {elapsed}<{remaining}{postfix}"}
             self._bar = Bar(desc=self.title, total=self.total, miniters=0, dynamic_ncols=True, **shape, **self._options)
@@ -169,7 +169,7 @@ class ProgressBar:
                 report(self.verbose, message, *values, share=self.done / self.total, since=self._start)
 
     def show(self, share: float | None, what: str) -> None:
-        """Show in an open bar what something within the work tells; it may have several rounds, each from 0 to 1."""
+        """Show a report from within the work in an open bar; ``share`` may go from 0 to 1 several times."""
         with self._lock:
             if self._bar is not None:
                 self._bar.set_postfix_str(what, refresh=False)

@@ -1,11 +1,11 @@
 """Numba's ``njit`` for the compiled code of this package.
 
-What we add to Numba needs names of Numba that are not public: all of it is in :mod:`.internals`, which checks that
-these names are there. Where one is missing, or where the environment sets ``RELAXWL_PLAIN_NUMBA``, functions are
-compiled by plain ``numba.njit``: results are the same, and compiling takes longer.
+Improvements of Numba that use its private names are in :mod:`.internals`, which checks that these names exist. If one
+is missing, or the environment variable ``RELAXWL_PLAIN_NUMBA`` is set, functions are compiled by plain
+``numba.njit``: results are the same, but compiling takes longer.
 
-Machine code on disk is a pickle: whoever can write it can let us execute anything. So folders that others own or may
-write are not used.
+Machine code on disk is a pickle, so anyone who can write it can make this process execute arbitrary code. Folders that
+other users own or may write are therefore not used.
 """
 
 import logging
@@ -19,7 +19,7 @@ from typing import Any
 import numba
 
 logger = logging.getLogger("relaxwl")
-# Folders and links of a path: a loop of links, which somebody may make at any moment, has no end.
+# Maximum number of folders and links in a path: links, which others may create at any moment, can form a loop.
 MAX_STEPS = 1000
 
 
@@ -31,7 +31,7 @@ def _load_internals() -> Callable[[Any], Any] | None:
         from relaxwl._compiling.internals import improve
 
         improve(numba.njit(lambda: None))
-    except Exception as error:  # private names may be gone, moved, or changed in ways that nobody foresees
+    except Exception as error:  # private names may be removed, moved or changed in any way
         logger.warning("Numba %s is not supported yet, so compiling takes longer: %s", numba.__version__, error)
         return None
     return improve
@@ -41,7 +41,7 @@ _improve = _load_internals()
 
 
 def njit(*args: Any, **options: Any) -> Any:
-    """Compile a function as ``numba.njit`` does, with the improvements of :mod:`.internals` where they are possible."""
+    """Compile a function as ``numba.njit`` does, with the improvements of :mod:`.internals` if available."""
     if len(args) == 1 and not options and callable(args[0]):
         return njit()(args[0])
 
@@ -52,13 +52,13 @@ def njit(*args: Any, **options: Any) -> Any:
     def compiled(function: Any) -> Any:
         try:
             made = numba.njit(*args, **options)(function)
-        except RuntimeError as error:  # there is no folder that machine code could be kept in
+        except RuntimeError as error:  # there is no folder for machine code
             if not options.get("cache") or "cannot cache" not in str(error):
                 raise
             return in_memory(function, "no cache folder is writable")
         if options.get("cache") and made is not function and (reason := distrust(Path(made.stats.cache_path))):
             return in_memory(function, reason)
-        # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
+        # With NUMBA_DISABLE_JIT, Numba returns the Python function itself, which cannot be improved.
         return made if _improve is None or made is function else _improve(made)
 
     return compiled
@@ -71,13 +71,13 @@ def distrust(folder: Path) -> str:
     Parameters
     ----------
     folder : Path
-        A folder that exists. All that its path leads through counts as well, links and folders that these are in: who
-        may rename one of them may replace it.
+        An existing folder. All links and folders that its path leads through are checked as well, because whoever may
+        rename one of them can replace it.
 
     Returns
     -------
     str
-        A reason that names a folder or file. Always empty on Windows, where modes say nothing about others.
+        A reason that names a folder or file. Always empty on Windows, where modes do not describe access by others.
     """
     if not hasattr(os, "getuid"):
         return ""
@@ -89,15 +89,15 @@ def distrust(folder: Path) -> str:
     for path in [real, *above, *files]:
         try:
             status = path.lstat()
-        except FileNotFoundError:  # another process has replaced it since, which is one of ours
+        except FileNotFoundError:  # replaced in the meantime, by a process of this user
             continue
         if status.st_uid not in (os.getuid(), 0):
             return f"{path} belongs to another user"
         if stat.S_ISLNK(status.st_mode):
-            if path in files:  # Numba makes none
+            if path in files:  # Numba creates no links
                 return f"{path} is a link"
             continue
-        if path in above and status.st_mode & stat.S_ISVTX:  # in /tmp none can rename what is another's
+        if path in above and status.st_mode & stat.S_ISVTX:  # as in /tmp: users cannot rename files of others
             continue
         if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)):
             return f"other users may write {path}"
