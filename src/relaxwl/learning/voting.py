@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What puts a class with the most votes above one with a larger margin, in units of the margins.
+# Lead of a class with the most votes over a class with a larger margin, in units of the margins.
 LEAD = 1e-6
 
 Float64 = NDArray[np.float64]
@@ -41,7 +41,7 @@ class OneVsOneSVM:
         n_classes = len(model.classes_)
         support = np.asarray(model.support_, np.int64)
         dual = np.asarray(model.dual_coef_, np.float64)
-        if n_classes == 2:  # scikit-learn turns two classes round: positive is the second
+        if n_classes == 2:  # scikit-learn reverses the sign for two classes: positive is the second
             return cls(support, -dual, -np.asarray(model.intercept_, np.float64), 2)
         begins = np.concatenate([[0], np.cumsum(model.n_support_)])
         pairs = list(itertools.combinations(range(n_classes), 2))
@@ -69,20 +69,20 @@ class OneVsOneSVM:
         return np.asarray(self.pair_decisions(values) @ self._sides / (self.n_classes - 1))
 
     def decisions(self, values: Float64) -> Float64:
-        """Return one column for each class: its votes, and what the decisions add where votes are equal.
+        """Return one column for each class: its votes, plus a fraction that breaks ties by the decisions.
 
-        With two classes the columns are half the decision, for and against.
+        With two classes, the columns are plus and minus half the decision.
         """
         pairs, sides = self.pair_decisions(values), self._sides
         sums = pairs @ sides
         if self.n_classes == 2:
             return np.asarray(sums / 2)
         votes = (pairs > 0) @ np.maximum(sides, 0) + (pairs <= 0) @ np.maximum(-sides, 0)
-        # Sums are squeezed into a third, so that they never outweigh a vote.
+        # Sums are scaled to at most a third, so that they never outweigh a vote.
         return np.asarray(votes + sums / (3 * (np.abs(sums) + 1)), np.float64)
 
     def confidences(self, values: Float64) -> Float64:
-        """Return one column for each class: its margin, raised where the class has the most votes but not the largest.
+        """Return one column for each class: its margin, raised if the class has the most votes but not the largest one.
 
         Votes alone do not distinguish clear from doubtful cases. With two classes these are the decisions.
         """
