@@ -161,7 +161,7 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
     cores. A time limit is checked before each chunk.
     """
     chunks = list(chunks)
-    # joblib counts the cores at each call, which can take as long as a chunk, so it is not asked about a single chunk.
+    # joblib counts the cores at each call, which can take as long as a chunk, so it is not called for a single chunk.
     alone = len(chunks) <= 1 or getattr(_worker, "is_busy", False)
     n_workers = 1 if alone else min(joblib.effective_n_jobs(n_jobs), MAX_WORKERS)
     if n_workers <= 1:

@@ -83,7 +83,7 @@ def _limited_memory() -> float:
 
 
 def _field(path: Path, name: str, unit: int) -> float:
-    """Return the number after a name in a file of the system, in bytes; 0 if it is not there."""
+    """Return the number that follows a name in a file of the system, in bytes; 0 if it is missing."""
     try:
         lines = path.read_text().splitlines()
         return next(float(unit * int(words[1])) for line in lines if (words := line.split()) and words[0] == name)
@@ -112,7 +112,7 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> float | None:
-    """Return the peak memory of this process in bytes, on Linux since :func:`forget_peak_memory`, elsewhere ever."""
+    """Return the peak memory of this process in bytes; on Linux, since :func:`forget_peak_memory` was called."""
     held = _field(STATUS, "VmHWM:", 1024)
     if held:
         return held

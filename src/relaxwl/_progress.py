@@ -42,15 +42,15 @@ def report(
     Parameters
     ----------
     verbose : int
-        What the user asked for: 0 for silence, 1 for progress, 2 for details.
+        Verbosity: 0 for silence, 1 for progress, 2 for details.
     message, *values : str, object
-        What was done, as ``logging`` takes it.
+        Message and values in the format of ``logging``.
     level : int, default=1
-        The least ``verbose`` that shows it.
+        Minimum ``verbose`` for which the message is shown.
     share : float, optional
-        The part of the work that is done, from 0 to 1.
+        Share of the work that is done, from 0 to 1.
     since : float, optional
-        When the work began on the clock of ``time.perf_counter``; the line then ends with the time that is left.
+        Start of the work by ``time.perf_counter``; the message then ends with the remaining time.
     """
     if verbose < level:
         return
@@ -84,13 +84,13 @@ class ProgressBar:
     Parameters
     ----------
     title : str
-        What stands before the bar.
+        Text before the bar.
     total : float, optional
         Length of the work; None if it is unknown.
     verbose : int, default=1
-        What the user asked for.
+        Verbosity.
     every : float, default=0.0
-        Least number of seconds between two lines; the last is always written.
+        Minimum number of seconds between two messages; the last is always written.
     leave : bool, default=True
         Whether the bar stays when the work is done.
     **options

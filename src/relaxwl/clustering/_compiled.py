@@ -112,7 +112,7 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
     Parameters
     ----------
     members : int64 (n,)
-        Row numbers; ``weights`` float64 (n,) go with them.
+        Row numbers; ``weights`` float64 (n,) are their weights.
     center_points, center_masses : int32 and float64
         The present center; its masses are whole numbers, like those of the members.
     """
@@ -157,9 +157,9 @@ def better_medians(start, stop, starts, members, weights, rows, centers, costs):
     Parameters
     ----------
     starts : int64 (n_centers + 1,)
-        The members of a cluster are ``members[starts[cluster] : starts[cluster + 1]]``; ``weights`` go with them.
+        The members of a cluster are ``members[starts[cluster] : starts[cluster + 1]]``; ``weights`` are theirs.
     rows, centers : RowArrays
-        With masses that are whole numbers.
+        Rows and centers with whole masses.
     costs : Costs
     """
     # Every point of a center, and ⊥, can send a unit to one new point.
@@ -420,9 +420,9 @@ class RowSide(NamedTuple):
     Attributes
     ----------
     slots : int32 (n_entries,)
-        The row of the tables that an entry adds, ``factors`` (float32) times.
+        The row of the tables that is added for each entry, times ``factors`` (float32).
     pivots : float32 (n_rows, N_PIVOTS)
-        Values of a few 1-Lipschitz functions.
+        Values of some 1-Lipschitz functions.
     """
 
     slots: NDArray[np.int32]
@@ -436,25 +436,25 @@ class CenterSide(NamedTuple):
     Attributes
     ----------
     scale : float
-        A power of two that takes costs to the range of single precision: all float32 numbers are scaled by it.
+        A power of two that scales costs to the range of single precision; all float32 numbers are multiplied by it.
     rounding : float
-        What a term may add to a sum in single precision, as a part of the sum; 0 where all sums are whole numbers.
+        Relative rounding error of a sum in single precision per term; 0 if all sums are whole numbers.
     numbers : int64 (k,)
-        The centers' own numbers.
+        The original numbers of the centers.
     places : int64 (largest number + 1,)
-        Where a number stands here; -1 where it does not.
+        The position here of each number; -1 if it is missing.
     totals : float64 (k,)
         Masses, ascending.
     heavy, light : float32 (n_slots, padded k)
-        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the center.
+        Minimum cost of sending the mass of an entry of a row, if the row is heavier, or not heavier, than the center.
     discount : float
-        What `heavy` takes off the cost of each unit that goes to ⊥.
+        Amount by which `heavy` lowers the cost of each unit that goes to ⊥.
     blank_costs, blank_masses : float64 (n_entries,)
-        Each center's entries by rising cost of coming from ⊥.
+        Each center's entries by ascending cost from ⊥.
     pivots, margin : float32 (N_PIVOTS, padded k), float
-        Values of the few functions, and what rounding may add to a gap.
+        Values of the functions, and maximum rounding error of a gap.
     gap : float
-        Distances that differ by more than this are never equal: less than 1 where all are whole numbers.
+        Distances that differ by more than this are never equal: less than 1 if all are whole numbers.
     """
 
     scale: float
@@ -700,7 +700,7 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
     rows, centers : RowArrays
         The centers in the order of ``center_side``.
     found : Nearest
-        Read and written: a row's present center, where it has one, is the one to beat.
+        Read and written: the present center of a row, if it has one, is the first candidate.
     """
     k, padded = len(center_side.numbers), center_side.light.shape[1]
     bounds = np.empty(padded, np.float32)

@@ -32,12 +32,12 @@ NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
 # Maximum number of rounds if max_iter is None.
 ROUNDS = 8
-# Number of rows above which centers are computed from a sample: of this size, or of so many rows per cluster if more.
+# Number of rows above which centers are computed from a sample of this size, or of SAMPLE_ROWS per cluster if larger.
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
 # If max_iter is None, rounds end when one lowers the sum of distances by less than this share of it.
 LEAST_GAIN = 1 / 64
-# If max_iter is None or there are many rows, a new center is computed from so many members, but judged by all of them.
+# Maximum number of members from which a center is computed, if max_iter is None or rows are many; all members judge it.
 SUGGESTING = 48
 # Share of a cluster that must have changed before its center is updated.
 UPDATE_SHARE = 0.1
@@ -456,7 +456,7 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
 
 
 def as_ground(ground: GroundCost | NDArray[Any], rows: TreeRows) -> GroundCost:
-    """Return a ground as it is; a plain matrix gets the cost 1 between different roots of these rows."""
+    """Return a ground unchanged; a plain matrix gets the cost 1 between different roots of these rows."""
     if isinstance(ground, GroundCost):
         return ground
     size = int(rows.roots.max(initial=0)) + 2 if isinstance(rows, TreeRows) else 1
@@ -536,7 +536,7 @@ class Search:
     Attributes
     ----------
     labels, distances : arrays (n_rows,)
-        The nearest center of each row and its distance; -1 where none was searched yet.
+        The nearest center of each row and its distance; -1 before the first search.
     """
 
     rows: TreeRows

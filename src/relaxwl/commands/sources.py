@@ -220,15 +220,15 @@ def open_source(
     Parameters
     ----------
     name : str
-        As the user gives it.
+        Name of the data set on the command line.
     arguments : Namespace
-        The options of the command: those of reading that do not apply are refused.
+        The options of the command; reading options that do not apply raise an error.
     console : Console
-        Takes notes.
+        Prints notes.
     several : bool, default=False
-        Whether the command takes several targets.
+        Whether the command supports several targets.
     remembered : dict, optional
-        The ``columns_`` of a model: what holds where no option says otherwise.
+        The ``columns_`` of a model, which are the defaults of the options.
     """
     source = _open(name, arguments, console, remembered)
     if source.several is not None and not several:

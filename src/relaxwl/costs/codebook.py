@@ -179,15 +179,15 @@ class Codebook:
     centers : ndarray of shape (k, d)
         The vector of each code; read-only.
     metric : str
-        Name of the distance, as SciPy's ``cdist`` knows it.
+        Name of the distance in SciPy's ``cdist``.
     blank : float
         Cost of inserting or deleting a node; no two codes are farther apart than twice this.
     relabel : float or EditCost
-        What differing labels add in :meth:`paired_matrix`, or costs that say it.
+        Cost added for different labels in :meth:`paired_matrix`, or edit costs of labels.
     missing : float or None
         Distance of a missing value (NaN) from any other of its column; None if no value may be missing.
     scale : tuple of float or None
-        What each column is divided by before distances are taken; None for 1.
+        Divisor of each column before distances are computed; None for 1.
     """
 
     centers: FloatArray
@@ -259,7 +259,7 @@ def checked_scale(name: str, scale: Any, fitted: bool = False) -> Scale:
 
 
 def scaled(rows: FloatArray, scale: Scale) -> FloatArray:
-    """Return rows with columns divided by their scale; "auto" is 1 where nothing was fitted."""
+    """Return rows with columns divided by their scale; "auto", if not fitted, is 1."""
     if scale is None or isinstance(scale, str):
         return rows
     if rows.shape[1] != len(scale):

@@ -148,9 +148,9 @@ def graph_svg(
     labels : sequence of str, optional
         A label for each node.
     highlight : iterable of int, or mapping of int to float, default=()
-        Nodes to highlight; a mapping says how strongly, from 0 to 1, or in another color from -1 to 0.
+        Nodes to highlight; a mapping gives the strength from 0 to 1 or, in another color, from -1 to 0.
     max_nodes : int, default=300
-        Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
+        Maximum number of nodes that are drawn: highlighted ones and nodes near them, with a note on the others.
     size : float, default=360
         Width and height of the picture in pixels.
     title : str, optional
@@ -216,7 +216,7 @@ def molecule_svg(
     height : int, default=300
         Height of the picture in pixels.
     strongest : float, optional
-        The effect with the strongest color, so that several pictures have one scale; by default the largest.
+        The effect with the strongest color, so that several pictures have the same scale; by default the largest.
 
     Returns
     -------

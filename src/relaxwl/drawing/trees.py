@@ -79,9 +79,9 @@ class PlainTree:
     edge_labels : sequence of str, optional
         The label of the edge above each node; that of the root is not used.
     counts : sequence of int, optional
-        How many equal siblings a node stands for; shown where it is more than one.
+        Number of equal siblings that a node represents; shown if it is more than one.
     hidden : sequence of int, optional
-        How many nodes below each node are left out; a mark says so.
+        Number of nodes below each node that are left out, which a mark shows.
     """
 
     labels: Sequence[str]
@@ -115,7 +115,7 @@ def tree_svg(tree: PlainTree, *, title: str = "Tree", embed_style: bool = True) 
     title : str, default="Tree"
         Text for screen readers.
     embed_style : bool, default=True
-        Whether the picture carries its style sheet; a page with many pictures holds ``STYLE`` once instead.
+        Whether the picture contains its style sheet; a page with many pictures contains ``STYLE`` once instead.
 
     Examples
     --------

@@ -40,10 +40,10 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
     Parameters
     ----------
     kernels : str, estimator, iterable of these, or mapping from name to one of these
-        Names are those of ``relaxwl.kernels.registry``. A string may hold several names with commas between them. An
-        estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
+        Names are those of ``relaxwl.kernels.registry``. A string may contain several names, separated by commas.
+        An estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
     depths : tuple of int, optional
-        The depths to choose from, where there is a choice.
+        The depths to select from, for kernels with this setting.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def identity(entry: Entry, *, require_name: bool = False) -> str:
     entry : Entry
         The estimator.
     require_name : bool, default=False
-        Whether to refuse an estimator with code and without a name of its own, by which records are recognized.
+        Whether to raise an error for an estimator with code but without its own name, which identifies records.
     """
     code: list[str] = []
 
@@ -232,7 +232,7 @@ class Selection:
     splits : sequence of Split
         The folds; positions refer to rows of the Gram matrices.
     y : array of class codes
-        Classes of the rows. Those of test graphs are not used (in the inductive protocol they are not even there).
+        Classes of the rows. Those of test graphs are not used (and missing in the inductive protocol).
     C : sequence of float
         Penalties, ascending.
     n_jobs : int, optional
@@ -395,11 +395,11 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
     estimator : Entry
         The kernel.
     graphs : GraphCollection
-        Graphs that it is going to meet.
+        Graphs of the evaluation.
     n_jobs : int, optional
         Number of threads.
     unseen : bool
-        Whether it is going to meet graphs that it was not fitted to.
+        Whether the kernel will be applied to graphs that it was not fitted to.
     """
     by_size = np.argsort(graphs.node_counts, kind="stable")
     sizes = graphs.node_counts[by_size]

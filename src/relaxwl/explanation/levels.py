@@ -74,15 +74,15 @@ class ClusterLevel:
     Attributes
     ----------
     partition, depth, n_clusters : int
-        Which level it is, and how many clusters it has.
+        Partition and depth of the level, and its number of clusters.
     first_column : int
         The feature that counts cluster 0; the other clusters follow.
     found : Assignment
-        Where the nodes fall.
+        The clusters of the nodes.
     trees : Unfolder
-        The nodes' trees.
+        The trees of the nodes.
     described : Partition or None
-        The clusters as they were fitted; None where clusters are single trees without centers.
+        The fitted clusters; None if clusters are single trees without centers.
     """
 
     partition: int
@@ -214,14 +214,14 @@ class Member:
     graph, node : int
         The node: index of its graph, and its index there.
     distance : float
-        Distance of its tree to the center, as the kernel measures it. R-WL* measures between centers of the depth
-        below, so ``mapping.cost``, which is between the real trees, may differ.
+        Distance of its tree to the center, as computed by the kernel. R-WL* uses distances between centers of the depth
+        below, so ``mapping.cost``, which is between the original trees, may differ.
     n_alike : int
-        Number of nodes in the cluster with, to the kernel, the same tree.
+        Number of nodes in the cluster whose trees are the same for the kernel.
     mapping : TreeMapping
         The cheapest mapping of the node's unfolding tree to the center.
     compared_depth : int
-        Depth to which the trees were compared: less than their own where they are too large to be read.
+        Depth to which the trees were compared: less than their own if they are too large to be read.
     """
 
     graph: int

@@ -33,9 +33,9 @@ class ExplainedTarget:
     codes : int64 array (n_graphs,)
         The class of each graph.
     values : float64 array (n_graphs,) or None
-        The numbers, where there are numbers.
+        Numeric targets, if they are numeric.
     middle : float
-        The number that parts the halves.
+        The number that separates the halves.
     """
 
     classes: NDArray[Any]
@@ -82,16 +82,16 @@ class LinearWeights:
     coef : float64 array (n_classes, n_features)
         Weights; with two classes the rows are each other's negatives.
     intercept : float64 array (n_classes,)
-        What a graph without any node would score.
+        Scores of a graph without nodes.
     accuracy : float or None
-        Share of held-out graphs classified rightly in nested cross-validation, in which the graphs held out have no
-        part in the choice of C either (the kernel's clusters, made without classes, are those of all graphs); None for
-        a given model and where a class has less than three graphs.
+        Share of held-out graphs that are classified correctly in nested cross-validation, in which C is chosen without
+        the held-out graphs too (the kernel's clusters, fitted without classes, are those of all graphs); None for a
+        given model and if a class has less than three graphs.
     penalty : float or None
-        The C of the support vector machine that cross-validation chose; for numbers the penalty of the regression.
+        The C of the support vector machine chosen by cross-validation; for numbers the penalty of the regression.
     r2 : float or None
-        For numbers: share of the variance of held-out graphs that the regression explains, its penalty chosen without
-        them. The mean of all explains nothing.
+        For numbers: share of the variance of held-out graphs that the regression explains, with a penalty chosen
+        without them; 0 for a constant prediction by the mean of all.
     """
 
     coef: Float64

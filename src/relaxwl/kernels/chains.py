@@ -56,13 +56,13 @@ class Assignment:
     Attributes
     ----------
     rows : TreeRows
-        The distinct trees, to the kernel.
+        The trees that the kernel distinguishes.
     row_of_node : int32 array (n_nodes,)
         The tree of each node.
     labels : int32 array (n_rows,)
         The cluster of each tree; larger numbers than those of the clusters denote unseen trees.
     ground : GroundCost
-        Covers the rows' points, or only ⊥ where distances are not used.
+        Costs between the rows' points, or of ⊥ alone if distances are not used.
     solved : float64 array (n_rows,) or None
         The distance of each tree to the center of its cluster, if the partitioner returned it.
     """
@@ -154,9 +154,9 @@ class Partition:
     radius : float64 array (k,)
         Largest distance of a tree of the cluster to its center.
     examples : int64 array (k, 5, 2)
-        Members (graph, node) nearest to the center; -1 where there are fewer.
+        Members (graph, node) nearest to the center; -1 if there are fewer.
     lower : LowerLevel or None
-        The rows that the next depth is made of; None at the last depth.
+        The rows below the next depth; None at the last depth.
     """
 
     depth: int
@@ -283,14 +283,14 @@ def fit_chain(
     parts : Parts
         The graphs.
     encoder : Encoder
-        Knows all labels of the graphs.
+        Encodes all labels of the graphs.
     make_partitioners : callable
         ``make_partitioners(depth)`` returns fresh partitioners.
     generators : callable
-        ``generators(depth, i)`` returns the random numbers of the i-th of them.
+        ``generators(depth, i)`` returns the random generator of the i-th of them.
     max_depth : int
     use_clusters : bool
-        Whether the next depth is refined from clusters (then there is one partition a chain), or from the trees.
+        Whether the next depth is refined from clusters (then a chain has one partition), or from the trees.
     n_jobs : int, optional
         Number of threads of this process.
     first : int, default=0

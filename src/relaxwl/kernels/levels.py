@@ -110,9 +110,9 @@ class Parts:
     parts : list of Part
         All graphs, in order.
     kind : GraphCollection
-        No graphs, but with the vocabularies of all.
+        An empty collection with the vocabularies of all graphs; in memory, the graphs themselves.
     tasks : Tasks
-        Where functions are called.
+        Runs the functions.
 
     Attributes
     ----------
@@ -142,10 +142,10 @@ class Parts:
         name : str
             Name in dashboards.
         function : function of a module
-            Gets at the graphs by ``part.prepared``.
+            Accesses the graphs by ``part.prepared``.
         *arguments : values, or handles as :meth:`share` returns them
         own : list of handles, optional
-            One for each part, as an earlier call has returned them.
+            One for each part, returned by an earlier call.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class PartwiseKernel(Protocol):
         Returns
         -------
         counts : list of Counts, or None
-            The counts of the graphs at each depth, if ``parts.in_memory``; else nothing is looked at.
+            The counts of the graphs at each depth, if ``parts.in_memory``; otherwise ignored.
         """
 
 
@@ -286,13 +286,13 @@ class Encoded:
     Attributes
     ----------
     graphs : GraphCollection
-        The graphs as they are walked through.
+        The graphs as they are traversed.
     roots : int32 array (n_nodes,)
         Root code of each node.
     edges : int32 array (n_adjacent,) or None
-        Code of each adjacency entry; None if edges do not count.
+        Code of each adjacency entry; None if edges are not used.
     n_edge_codes : int
-        Number of known edge codes; 1 if edges do not count.
+        Number of known edge codes; 1 if edges are not used.
     counted : tuple of GraphCollection and int32 array or None
         The graphs in which labels are counted, and the codes of their edges.
     root_costs, edge_costs : float64 array (or UniformCosts), float64 array or None
@@ -353,7 +353,7 @@ class Level:
     parts : Parts
         The graphs.
     encode : Encode
-        Encodes roots and edges; as :meth:`Parts.share` returns it.
+        Encodes roots and edges; the result of :meth:`Parts.share`.
     depth : int
     ids : list of handles
         For each part, the ids of its nodes at the depth below; not used at depth 0.

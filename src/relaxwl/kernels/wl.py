@@ -244,7 +244,7 @@ def matched_codes(
     edge_vocabulary: tuple[object, ...] | None,
     edge_labels: bool,
 ) -> tuple[Int32, Int32 | None]:
-    """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes behind them."""
+    """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes after them."""
     if graphs.n_nodes > 0 and (node_vocabulary is None) != (graphs.node_vocabulary is None):
         fitted, given = ("unlabeled", "labeled") if node_vocabulary is None else ("labeled", "unlabeled")
         raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")

@@ -35,7 +35,7 @@ def intervals(means: Float64, stds: Float64, folds: Int64, scores: Float64, cove
     Returns
     -------
     array (n_new, 2)
-        Lower and upper ends; infinite where there are too few calibration examples for the coverage.
+        Lower and upper ends; infinite if there are too few calibration examples for the coverage.
 
     Examples
     --------

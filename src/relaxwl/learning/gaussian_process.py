@@ -35,7 +35,7 @@ LEAST_REACH = 1e-8
 RIDGE = 1e-3
 # Shares of the mean diagonal that are added to the diagonal, in turn, until a matrix is positive definite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-# Conjugate gradients end when the residuals are this share of the right-hand sides, or after so many steps.
+# Conjugate gradients end when the residuals are this share of the right-hand sides, or after this number of steps.
 RESIDUAL, MAX_STEPS = 1e-4, 500
 # Minimum noise for many examples, as a share of the variance: with less, many steps would be needed.
 LEAST_NOISE = 1e-3
@@ -61,19 +61,19 @@ class GaussianProcess:
     weight 0. The uncertainty of the mean counts in the variances.
 
     A covariance of many examples is not factored. With more than ``n_factored`` examples, weights and noise maximize
-    the likelihood of so many of them, evenly spread over the sorted targets. Predictions are those of all examples, by
-    conjugate gradients; their variances are those of the sample, times a factor that out-of-fold errors give.
+    the likelihood of a sample of this size, evenly spread over the sorted targets. Predictions use all examples, by
+    conjugate gradients; their variances are those of the sample, times a factor estimated from out-of-fold errors.
 
     Parameters
     ----------
     n_starts : int, default=2
-        Starting points of the optimization, from 1 to 3.
+        Number of starting points of the optimization, from 1 to 3.
     max_iter : int, default=60
-        Steps of the optimization from each.
+        Maximum number of steps from each.
     verbose : int, default=0
-        1 logs what was found.
+        1 logs the results.
     n_factored : int, optional
-        Largest number of examples whose covariance is factored; by default there is no limit.
+        Maximum number of examples whose covariance is factored; by default there is no limit.
     noise_share : float, optional
         Share of the variance of the targets that is noise; the kernels get equal shares of the rest. By default weights
         and noise are learned.
@@ -85,15 +85,15 @@ class GaussianProcess:
     noise_ : float
         Variance of the noise.
     mean_ : float
-        What is predicted where no training example is near.
+        Prediction far from all training examples.
     log_likelihood_ : float
         Logarithm of the marginal likelihood.
     jitter_ : float
-        What had to be added to the variance of each example so that the covariance could be factored; mostly 0.
+        Amount added to the variance of each example so that the covariance could be factored; usually 0.
     sample_ : array or None
         Positions of the examples whose covariance was factored; None if it was that of all.
     inflation_ : float
-        What variances of the sample are multiplied by; 1 without a sample.
+        Factor of the variances of the sample; 1 without a sample.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class GaussianProcess:
         y : array (n,)
             Their targets.
         parts : sequence of array of int, default=()
-            Examples that :meth:`without` will leave out; of many examples it takes these alone.
+            Examples that :meth:`without` will leave out; for a sample of many examples, only these are possible.
         """
         n_factored = np.size(y) if self.n_factored is None else self.n_factored
         is_sampled = np.size(y) > n_factored
@@ -198,11 +198,11 @@ class GaussianProcess:
         Parameters
         ----------
         kernels : sequence of array (m, n)
-            Kernel values between new and training examples, one matrix a kernel.
+            Kernel values between new and training examples, one matrix per kernel.
         diagonals : sequence of array (m,)
-            Kernel value of each new example with itself, one array a kernel.
+            Kernel value of each new example with itself, one array per kernel.
         noise : bool, default=True
-            Whether the variance is that of a new measurement, noise included, or of the value behind it.
+            Whether the variance is that of a new measurement, including noise, or of the noise-free value.
         """
         cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
         prior = self._summed([np.asarray(diagonal, np.float64) for diagonal in diagonals])

@@ -72,26 +72,26 @@ class Options:
     Attributes
     ----------
     seed : int
-        Of the folds.
+        Seed of the folds.
     score : Score, optional
-        Score by which settings are chosen and that the report shows; accuracy or RMSE by default.
+        Score by which settings are selected and which is reported; accuracy or RMSE by default.
     n_jobs, verbose
-        Threads, and whether to log.
+        Number of threads, and verbosity.
     done : float
-        Which share of the work is done before the head begins.
+        Share of the work that is done before the head begins.
     deadline : Deadline
-        When it should end.
+        Time limit of the fit.
     averages : dict of dict
         Averages of blocks to choose from: by name, one over the share of each block. ``{"all": {"exact": 2, "coarse":
         2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
     favored : tuple of str
         Averages that replace the first if they are better by half a standard error of the paired difference.
     groups : int64 array, optional
-        Number of the group of each example: folds keep groups, such as copies of a molecule, together.
+        Group of each example; folds do not split groups, such as copies of a molecule.
     n_factored : int, optional
-        Largest number of examples of which a Gaussian process factors the covariance; see there.
+        Maximum number of examples whose covariance a Gaussian process factors; see there.
     noise_share : float, optional
-        Share of noise in the variance of a Gaussian process, whose blocks then weigh the same; by default learned.
+        Share of noise in the variance of a Gaussian process, whose blocks then have equal weights; learned by default.
     """
 
     score: Score | None = None
@@ -164,7 +164,7 @@ class Head:
 
     @property
     def score(self) -> float:
-        """The score of what was chosen."""
+        """The score of the chosen setting."""
         return next((one.score for one in self.tried if one.name == self.chosen), float("nan"))
 
     def outputs(self: Any, *inputs: Any) -> Any:
@@ -321,7 +321,7 @@ class _Processes(Head):
         of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
         for process, own in zip(found, out_of_fold.T, strict=True):
             duals, means = process.without(parts)
-            of_folds.append((duals.reshape(len(parts), n), means))  # also where there are no folds
+            of_folds.append((duals.reshape(len(parts), n), means))  # also without folds
             for part, dual, mean in zip(parts, duals, means, strict=True):
                 own[part] = mean + process.covariances(matrices, part) @ dual
             if process.sample_ is None:

@@ -47,7 +47,7 @@ class Task:
     weights : float64 array (n_rows,)
         Weight of each row; 0 leaves it out.
     folds : int64 array (n_rows,)
-        The fold in which a row is held out; -1 where it never is.
+        The fold in which a row is held out; -1 if it is in no fold.
     """
 
     loss: str
@@ -133,7 +133,7 @@ class MemoryRows:
     Parameters
     ----------
     features : csr_array or list of csr_array
-        The features; a list is emptied, so that there is no second copy of what is joined.
+        The features; a list is emptied, to avoid a second copy in memory.
     n_jobs : int, optional
         Number of threads.
     """
@@ -263,15 +263,15 @@ def fit_models(
     rows : FeatureRows
         The features.
     task : Task
-        What to learn.
+        The task to learn.
     penalty : float
-        C: how much the losses count beside ½‖w‖².
+        C, the weight of the losses relative to ½‖w‖².
     folds : sequence of int
         The folds that are left out, each in turn; -2 leaves out none.
     starts : array of the result's shape, optional
-        Where to begin; by default at 0.
+        Starting point; by default 0.
     is_rough : bool, default=False
-        Whether to end earlier, as suffices to compare penalties and to calibrate.
+        Whether to end earlier, which is sufficient to compare penalties and to calibrate.
     """
     n_outputs = task.targets.shape[1]
     n_models, n_shared = len(folds) * n_outputs, rows.n_features - int(np.count_nonzero(rows.single))

@@ -23,9 +23,9 @@ def column_weights(table: Float64, targets: Float64) -> Float64:
     Parameters
     ----------
     table : array (n_rows, n_columns)
-        Columns of like scale.
+        Columns of similar scale.
     targets : array (n_rows, n_targets)
-        Targets with mean 0 and variance 1; all count the same.
+        Targets with mean 0 and variance 1, with equal weights.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class Score:
     title : str
         Name in reports.
     task : {"classification", "regression"}
-        What is scored.
+        Task whose predictions are scored.
     greater_is_better : bool
         Whether larger values are better.
     of : callable

@@ -25,7 +25,7 @@ class OneVsOneSVM:
     coefficients : float64 array (n_pairs, s)
         Their weights, for each pair of classes (0, 1), (0, 2), ... ; positive decisions are for the first of a pair.
     intercepts : float64 array (n_pairs,)
-        What is added to each decision.
+        Intercept of each decision.
     n_classes : int
         Number of classes.
     """

@@ -58,16 +58,16 @@ class KernelBlocks:
     Parameters
     ----------
     views : sequence of View
-        The cheapest first.
+        The views, the cheapest first.
     left_out : sequence of str, default=()
-        What is not among them, and why.
+        Descriptions of omitted views, with reasons.
 
     Attributes
     ----------
     views : list of View
-        Those that were fitted.
+        The fitted views.
     scales : list of list of float
-        What each similarity of each view is multiplied by.
+        Factor of each similarity of each view.
     """
 
     def __init__(self, views: Sequence[View], left_out: Sequence[str] = ()) -> None:

@@ -25,7 +25,7 @@ class Target:
     values : array
         Their class codes, or their numbers.
     classes : array or None
-        The classes, sorted; one alone where the target is skipped; None for numbers.
+        The classes, sorted; only one if the target is skipped; None for numbers.
     """
 
     name: str
@@ -61,7 +61,7 @@ def read_targets(
     classification : bool
         Whether targets are classes.
     skip_targets : bool, default=False
-        Keep targets with one class alone, which are predicted as that class, instead of refusing them.
+        Keep targets with a single class, which is then predicted, instead of raising an error.
     """
     columns = y if isinstance(y, Mapping) else getattr(y, "columns", None)
     names = None if columns is None else [str(name) for name in columns]

@@ -106,16 +106,16 @@ class CountView:
     Parameters
     ----------
     name : str
-        What to call it.
+        Name of the view.
     kernel : CountKernel
         The kernel.
     settings : sequence of dict
-        What to compare with, for each similarity: settings of the kernel (``{"max_depth": 2}``), or ``{"decay": λ}``
-        for exp(−λ·D) of the Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
+        For each similarity, settings of the kernel (``{"max_depth": 2}``), or ``{"decay": λ}`` for exp(−λ·D) of the
+        Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
     blocks : sequence of str
         The block of each similarity.
     source : {"graphs", "molecules"}, default="graphs"
-        What the kernel counts in.
+        Objects in which the kernel counts.
     """
 
     name: str
@@ -392,16 +392,16 @@ class VectorView:
     Parameters
     ----------
     name : str
-        What to call it.
+        Name of the view.
     scaler : object with ``fit_transform`` and ``transform``
-        Makes a table of columns of like scale.
+        Returns a table with columns of similar scale.
     kernels : sequence of (kind, width)
-        Which columns each kernel takes, by the scaler's ``kinds_`` (None: all of them), and its squared width in units
-        of the median squared distance (None: a linear kernel).
+        The columns of each kernel, by the scaler's ``kinds_`` (None: all of them), and its squared width in units of
+        the median squared distance (None: a linear kernel).
     blocks : sequence of str
         The block of each kernel.
     source : {"extra", "molecules"}, default="extra"
-        What the scaler takes.
+        Input of the scaler.
     exponential : bool, default=False
         Whether kernels with a width are exponential instead of Gaussian.
     """

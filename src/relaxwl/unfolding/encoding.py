@@ -35,7 +35,7 @@ class RootEncoding:
     labels : tuple or None
         Node labels in use, sorted; None for unlabeled graphs.
     codebook : Codebook or None
-        Attribute codes, if the costs are those of attributes.
+        Attribute codes, if the costs are distances of attributes.
     symbols : tuple
         Labels; attribute codes; or pairs (label, attribute code).
     """

@@ -699,7 +699,7 @@ class Outline(NamedTuple):
         return tuple(reversed(upwards))
 
     def drawn(self) -> drawing.PlainTree:
-        """Return the outline as it is drawn."""
+        """Return the outline as a tree for drawing."""
         labels = [str(label) for label in self.labels]
         edges = ["" if edge is None else str(edge) for edge in self.edges]
         return drawing.PlainTree(labels, self.parents, edges, self.counts, self.hidden)

@@ -231,7 +231,7 @@ def visit_trees(first, last, indptr, indices, labels, height, lists, trees):
 def _search(root, first, indptr, indices, labels, height, search):
     """Write the search graph of a node and return the number of its nodes, numbered within their graph.
 
-    Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
+    Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for nodes not reached), 1 the queue of
     the search, 2 the order in which nodes are visited, 3 the number of open edges into each, 4 the list of
     children (0, the empty one). Edges lead from each level to the next. A node is visited when all edges into it are
     closed; of several such nodes, the one with the lowest label, and then the one that has waited longest.
