@@ -48,7 +48,7 @@ ADVICE = "read it with a smaller batch_size"
 # Maximum length of a class name, because all strings of an array take the space of the longest.
 LONGEST_CLASS = 10_000
 EDGE_FORMS = ("lists", "pairs")
-# Maximum number of nodes without labels, attributes and edges: a single number could otherwise ask for millions.
+# Maximum number of nodes beyond the number of values in a file: num_nodes alone could otherwise ask for millions.
 BARE_NODES = 2**20
 
 
