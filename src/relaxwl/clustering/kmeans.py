@@ -323,9 +323,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def _rounds(self, search: Search, centers: TreeRows, weights: Float64, n_rounds: int) -> tuple[TreeRows, int]:
         """Update centers and assignments until nothing changes; return the final centers and the rounds made.
 
-        A center is updated if it moved in the last round or if a larger share of its cluster has changed: a few rows
-        seldom move a center, and the search for a better one uses all members. When no cluster has changed much,
-        centers of clusters with smaller changes are updated.
+        A center is updated if it moved in the last round or if more than UPDATE_SHARE of its cluster has changed: a few
+        rows seldom move a center, and the search for a better one uses all members. If there is no such center, those
+        of clusters with smaller changes are updated.
         """
         by_gain, k = self.max_iter is None, len(centers)
         least_gain = LEAST_GAIN if by_gain else 0.0

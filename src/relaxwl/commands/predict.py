@@ -34,7 +34,7 @@ from relaxwl.reports.effects import write_effects
 
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
-# Models do not store the graphs or molecules on which they were fitted.
+# Note on scores: a model cannot tell whether it was fitted on these graphs or molecules.
 KNOWN = " (optimistic if the model was trained on these {objects})"
 # Number of parts of the data, of which --validate holds one out.
 N_PARTS = 5

@@ -33,7 +33,7 @@ class ExplainedTarget:
     codes : int64 array (n_graphs,)
         The class of each graph.
     values : float64 array (n_graphs,) or None
-        Numeric targets, if they are numeric.
+        The targets, if they are numeric.
     middle : float
         The number that separates the halves.
     """

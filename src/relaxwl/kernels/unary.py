@@ -15,7 +15,7 @@ from relaxwl.kernels import _compiled
 
 # Largest count of a column up to which it has unit steps; otherwise it has one step for each distinct count.
 MAX_UNIT_STEPS = 64
-# An index and a value per entry, twice, because entries are copied when depths are scaled and concatenated.
+# Bytes of an index and a value, twice, because entries are copied when depths are scaled and concatenated.
 BYTES_PER_ENTRY = 2 * (4 + 8)
 
 

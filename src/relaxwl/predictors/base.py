@@ -43,7 +43,7 @@ from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_ta
 
 # Maximum number of objects for which each kernel has its Gram matrix. For more, Gaussian processes use the matrix of a
 # sum of kernels, whose weights regressors learn from a sample of N_WEIGHED and classifiers set equal. Linear models on
-# explicit features are used beyond LINEAR_FROM, if memory is short, and in place of support vector machines.
+# explicit features are used beyond LINEAR_FROM, if memory is short, and always in place of support vector machines.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
 # Number of objects whose covariance is factored if kernels are not weighted: as preconditioner, and for deviations.
 N_FACTORED = 500
@@ -61,7 +61,7 @@ LEARNED, EQUAL = "their weights are learned from {:,}", "all weigh the same"
 N_MATRICES = 8
 # The same if there is one matrix of all kernels, and a part of it that is computed or used in learning.
 N_COMBINED_MATRICES = 3
-# Share of a time limit for fitting kernels, also for many objects; the rest is for selection, which then takes longer.
+# Share of a time limit for fitting kernels, and the share for many objects, for which selection takes longer.
 KERNEL_SHARE, LARGE_KERNEL_SHARE = 0.7, 0.5
 # Number of objects that are scored at a time; fewer if they are compared with more than MATRICES_UP_TO.
 BATCH = 2048
