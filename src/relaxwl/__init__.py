@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 else:
-    # Names are imported when first used: ``relaxwl --help`` does without numerics, and kernels without evaluation.
+    # Names are imported on first use, so that ``relaxwl --help`` loads no numerics and kernels load no evaluation.
     _NAMES = {
         "clustering.barycenter": ["transport_barycenter"],
         "clustering.kmeans": ["WassersteinKMeans"],

@@ -1,12 +1,12 @@
 """Threads and time limits: the one place that maps a chunk function over workers.
 
 Every parallel step of the package is a function that takes arrays and returns arrays, mapped over coarse
-chunks whose boundaries do not depend on the number of workers. So the answer is the same for every
-``n_jobs``, and another executor can take the place of the threads here without a change elsewhere.
+chunks whose boundaries do not depend on the number of workers. So the result is the same for every
+``n_jobs``, and threads could be replaced by another executor in this module alone.
 
-A process may be forked at any moment, and a child that meets a lock which a thread of its parent held waits for ever.
-So no lock is held across work: ``cached_property`` comes from here, forks wait for the locks of ``fork_safe_lock``,
-and until nothing is being compiled (``relaxwl._compiling.internals``).
+A process may be forked at any moment, and its child waits forever for a lock that another thread of the parent held.
+So the ``cached_property`` defined here has no lock, and a fork waits until the locks of ``fork_safe_lock`` are released
+and nothing is being compiled (``relaxwl._compiling.internals``).
 
 A time limit belongs to a block of code, not to an estimator: everything called inside the block checks the same clock,
 and of nested limits the earlier one holds. It is checked before each chunk, so a limit is kept to within a chunk.
@@ -122,7 +122,7 @@ else:
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:
                 return self
-            # Two threads may both compute it: they find the same.
+            # Two threads may both compute it, with the same result.
             return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
 
 
@@ -137,15 +137,15 @@ def fork_safe_lock(lock: Any = None) -> Any:
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
-# Threads are kept from one call to the next: k-means makes hundreds of short calls. A child process has none of them.
+# Threads are kept between calls, because k-means makes hundreds of short ones. A child process does not inherit them.
 _pools: dict[int, ThreadPoolExecutor] = {}
 _worker = threading.local()
-# Whoever asks for a million threads gets those that can do something.
+# Maximum number of threads; larger values of n_jobs are reduced to it.
 MAX_WORKERS = max(64, os.cpu_count() or 1)
-# Items that are not worth other processes, which take seconds to start; items that a process gets at once.
+# Number of items up to which no processes are started, which takes seconds; number of items per task of a process.
 FEW_ITEMS = 4000
 ITEMS_AT_ONCE = 1000
-# Set when the call that a worker works for has failed or was interrupted: its result is of no use to anybody.
+# Set when the call to which a worker's chunk belongs has failed or was interrupted, so that the result is not needed.
 _given_up: ContextVar[threading.Event | None] = ContextVar("given_up", default=None)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)
@@ -154,25 +154,25 @@ if hasattr(os, "register_at_fork"):
 def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_jobs: int | None = None) -> list[Result]:
     """Return ``[function(chunk) for chunk in chunks]``, computed by ``n_jobs`` threads.
 
-    The compiled functions release the interpreter lock, so threads share the arrays and lose nothing. ``n_jobs`` means
-    what it means in joblib: ``None`` is one worker (or what ``joblib.parallel_config`` says), -1 is all cores. The
-    threads themselves are the standard library's: joblib's take about 10 ms a call, more than many of our calls last.
-    A call from within a worker is done by that worker alone, so that nested calls neither wait for each other nor
-    crowd the cores. A time limit is checked before each chunk.
+    Compiled functions release the interpreter lock, so threads run in parallel and share the arrays. ``n_jobs`` means
+    the same as in joblib: ``None`` is one worker (or the setting of ``joblib.parallel_config``), -1 is all cores. The
+    threads are those of the standard library, because joblib adds about 10 ms per call, more than many calls take.
+    A nested call runs in the worker that makes it, so that calls neither wait for each other nor use more threads than
+    cores. A time limit is checked before each chunk.
     """
     chunks = list(chunks)
-    # joblib counts the cores anew each time, which takes as long as many a chunk: not where there is nothing to share.
+    # joblib counts the cores at each call, which can take as long as a chunk, so it is not called for a single chunk.
     alone = len(chunks) <= 1 or getattr(_worker, "is_busy", False)
     n_workers = 1 if alone else min(joblib.effective_n_jobs(n_jobs), MAX_WORKERS)
     if n_workers <= 1:
         return [_in_time(function, chunk) for chunk in chunks]
     pool = _pools.get(n_workers) or _pools.setdefault(n_workers, ThreadPoolExecutor(n_workers, initializer=_mark))
     given_up = threading.Event()
-    # A thread of the pool has a context of its own: the caller's, with its time limit, must be taken along.
+    # Threads of the pool have their own context, so the caller's, with its time limit, is passed to them.
     futures = [pool.submit(copy_context().run, _in_time, function, chunk, given_up) for chunk in chunks]
     try:
         return [future.result() for future in futures]
-    except BaseException:  # also an interrupt: what has not begun need not be done, and what has ends at its next chunk
+    except BaseException:  # also an interrupt: waiting chunks are canceled, running ones end at their next nested chunk
         given_up.set()
         for future in futures:
             future.cancel()
@@ -182,8 +182,8 @@ def map_chunks(function: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_j
 def map_long(function: Callable[[Chunk], Result], tasks: Sequence[Chunk], n_jobs: int | None = None) -> list[Result]:
     """Return ``[function(task) for task in tasks]`` for few, long tasks that map chunks over workers themselves.
 
-    Side by side, one worker each, tasks lose nothing to their serial parts; but of 3 tasks on 2 workers the last would
-    leave one idle. So as many as come out even run side by side, and the rest one after the other with all workers.
+    With one worker per task, serial parts of tasks leave no worker idle, but the last of 3 tasks on 2 workers does. So
+    a multiple of the number of workers runs in parallel, and the rest one after the other with all workers.
     """
     n_even = len(tasks) - len(tasks) % joblib.effective_n_jobs(n_jobs)
     return map_chunks(function, tasks[:n_even], n_jobs) + [_in_time(function, task) for task in tasks[n_even:]]
@@ -194,7 +194,7 @@ def map_processes(
 ) -> list[Result]:
     """Return ``function(items)``, a list, computed by ``n_jobs`` processes from chunks of many items.
 
-    For functions that hold the interpreter lock, as RDKit's do. Few items, or those of a worker, stay in this process.
+    For functions that hold the interpreter lock, as RDKit's do. A few items, or calls from a worker, use this process.
     """
     alone = len(items) <= FEW_ITEMS or getattr(_worker, "is_busy", False)
     if alone or joblib.effective_n_jobs(n_jobs) == 1:

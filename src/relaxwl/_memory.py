@@ -6,18 +6,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# The largest part of the machine's memory that one request may take.
+# Maximum share of the available memory that one request may take.
 MEMORY_SHARE = 0.75
-# A part that anybody may take without asking: to ask takes longer than most small steps.
+# Share of the physical memory below which requests are not checked, since a check takes longer than most small steps.
 FREE_SHARE = 1e-4
-# Where Linux says how much memory is free, to which container this process belongs, and what containers may have.
+# Files in which Linux states how much memory is available and to which container (cgroup) this process belongs.
 MEMORY_INFO, MEMBERSHIP = Path("/proc/meminfo"), Path("/proc/self/cgroup")
-# In the new way and the old: controllers, folder of containers, and the files with a container's limit and usage.
+# For cgroups version 2 and 1: controllers, folder of containers, and the files with a container's limit and usage.
 CONTAINERS = (
     ("", Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
     ("memory", Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
-# Linux keeps the largest size of a process here, and forgets it when asked to there.
+# Files in which Linux states the peak memory of this process, and by which it is reset.
 STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -26,9 +26,9 @@ class MemoryRefusal(ValueError, MemoryError):  # noqa: N818 - says what happened
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
-    """Raise if ``needed`` bytes are more than a good part of the memory; ``advice`` says what to do instead.
+    """Raise an error if ``needed`` bytes exceed the limit of one request; ``advice`` says what to do instead.
 
-    Everything that reads a file asks here before it makes room for the content.
+    All readers of files call this function before they allocate memory for the content.
     """
     if needed <= FREE_SHARE * physical_memory():
         return
@@ -46,7 +46,7 @@ def available_memory() -> float:
             most, taken = (float((folder / name).read_text()) for name in (limit, usage))
         except (OSError, ValueError):  # no such file, or "max"
             continue
-        # Copies of files that nobody uses are given back when somebody needs the room.
+        # The inactive part of the file cache is reclaimed by the system when memory is needed.
         limits.append(most - taken + _field(folder / "memory.stat", "inactive_file", 1))
     return max(min(limits), 0.0)
 
@@ -57,12 +57,12 @@ def _containers() -> Iterator[tuple[Path, str, str]]:
         lines = MEMBERSHIP.read_text().splitlines()
     except (OSError, ValueError):
         lines = []
-    # A line is number:controllers:path.
+    # The format of a line is number:controllers:path.
     paths = dict(line.split(":", 2)[1:] for line in lines if line.count(":") > 1)
     for controllers, root, limit, usage in CONTAINERS:
         folder = root
         yield folder, limit, usage
-        # Within a container, the path may be as the host sees it: then there is no such folder.
+        # Within a container, the path may be that of the host; then there is no such folder.
         for part in PurePosixPath(paths.get(controllers, "/")).parts[1:]:
             folder = folder / part
             yield folder, limit, usage
@@ -83,7 +83,7 @@ def _limited_memory() -> float:
 
 
 def _field(path: Path, name: str, unit: int) -> float:
-    """Return the number after a name in a file of the system, in bytes; 0 if it is not there."""
+    """Return the number that follows a name in a file of the system, in bytes; 0 if it is missing."""
     try:
         lines = path.read_text().splitlines()
         return next(float(unit * int(words[1])) for line in lines if (words := line.split()) and words[0] == name)
@@ -112,7 +112,7 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> float | None:
-    """Return the most bytes that this process has held since the peak was forgotten (elsewhere than on Linux: ever)."""
+    """Return the peak memory of this process in bytes; on Linux, since :func:`forget_peak_memory` was called."""
     held = _field(STATUS, "VmHWM:", 1024)
     if held:
         return held

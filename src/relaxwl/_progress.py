@@ -1,7 +1,7 @@
 """Progress: a ``tqdm`` bar in terminals and notebooks, ``logging`` messages elsewhere.
 
-Work that knows how long it is opens a :class:`ProgressBar`; everything else tells with :func:`report` what it has done.
-Both are silent unless the user asks for them (``verbose``), and what happens within an open bar is shown by that bar.
+Work of known length opens a :class:`ProgressBar`; other code reports what it has done by :func:`report`. Both are
+silent unless ``verbose`` is set, and reports within an open bar are shown by that bar.
 """
 
 import logging
@@ -22,7 +22,7 @@ class _StderrHandler(logging.Handler):
     """Writes lines for users who set ``verbose`` without having configured ``logging``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if sys.stderr is not None and not _is_configured():  # which may have happened since
+        if sys.stderr is not None and not _is_configured():  # may have been configured since
             sys.stderr.write(self.format(record) + "\n")
 
 
@@ -43,15 +43,15 @@ def report(
     Parameters
     ----------
     verbose : int
-        What the user asked for: 0 for silence, 1 for progress, 2 for details.
+        Verbosity: 0 for silence, 1 for progress, 2 for details.
     message, *values : str, object
-        What was done, as ``logging`` takes it.
+        Message and values in the format of ``logging``.
     level : int, default=1
-        The least ``verbose`` that shows it.
+        Minimum ``verbose`` for which the message is shown.
     share : float, optional
-        The part of the work that is done, from 0 to 1.
+        Share of the work that is done, from 0 to 1.
     since : float, optional
-        When the work began on the clock of ``time.perf_counter``; the line then ends with the time that is left.
+        Start of the work by ``time.perf_counter``; the message then ends with the remaining time.
     """
     if verbose < level:
         return
@@ -60,7 +60,7 @@ def report(
         bar.show(share, what)
         return
     if not _is_configured():
-        logger.addHandler(_handler)  # once: it is not added again
+        logger.addHandler(_handler)  # has no effect if it is there already
     if not logger.isEnabledFor(logging.INFO):
         logger.setLevel(logging.INFO)
     left = ""
@@ -78,12 +78,12 @@ def _is_configured() -> bool:
 @cache
 def _bar_class() -> Any:
     """Return tqdm's bar with a lock that is free in forked children; its own may stay taken, and in the parent, too."""
-    from tqdm.auto import tqdm  # some tens of milliseconds, which most commands do without
+    from tqdm.auto import tqdm  # takes tens of milliseconds, and most commands need no bar
 
     from relaxwl._execution import fork_safe_lock
 
     class Bar(tqdm):
-        monitor_interval = 0  # no thread that looks after bars which seldom move
+        monitor_interval = 0  # no monitor thread for bars that seldom move
 
     Bar.set_lock(fork_safe_lock(threading.RLock()))
     return Bar
@@ -92,20 +92,20 @@ def _bar_class() -> Any:
 class ProgressBar:
     """Context manager for work of known length; worker threads may report progress.
 
-    With ``verbose=1`` it is a bar where somebody watches and the program has not configured ``logging``, and lines of
-    the log elsewhere; with 2 or more always lines. Within an open bar it moves that bar, and opens none. A bar ends at
-    100 % unless the work fails.
+    With ``verbose=1`` it shows a bar if output is interactive and the program has not configured ``logging``, else log
+    messages; with 2 or more, always log messages. Within an open bar it advances that bar and opens none. A bar ends
+    at 100 % unless the work fails.
 
     Parameters
     ----------
     title : str
-        What stands before the bar.
+        Text before the bar.
     total : float, optional
         Length of the work; None if it is unknown.
     verbose : int, default=1
-        What the user asked for.
+        Verbosity.
     every : float, default=0.0
-        Least number of seconds between two lines; the last is always written.
+        Minimum number of seconds between two messages; the last is always written.
     leave : bool, default=True
         Whether the bar stays when the work is done.
     **options
@@ -185,7 +185,7 @@ class ProgressBar:
                 report(self.verbose, message, *values, share=self.done / self.total, since=self._start)
 
     def show(self, share: float | None, what: str) -> None:
-        """Show in an open bar what something within the work tells; it may have several rounds, each from 0 to 1."""
+        """Show a report from within the work in an open bar; ``share`` may go from 0 to 1 several times."""
         with self._lock:
             if self._bar is not None:
                 self._bar.set_postfix_str(what, refresh=False)

@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-# What is written through to a pipe or a device is held in memory up to this size, and on disk beyond it.
+# Maximum size up to which output for a pipe or a device is buffered in memory; larger output is buffered on disk.
 _HELD_BYTES = 2**24
-# Names that stand for what a process has open: replacing what they lead to would not be seen there.
+# Paths that refer to open files of a process, which would not see that a file is replaced.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 _SUFFIX = ".relaxwl.tmp"
-# Seconds to wait for others to close a file: on Windows nobody may have it open, and scanners do so for a moment.
+# Seconds to wait between attempts: Windows does not replace open files, and virus scanners open them for a moment.
 _WAITS = (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ()
-# What a file may unpack to: this much whatever its size, and this much for each of its bytes.
+# Maximum unpacked size of a file: a constant number of bytes, plus this many for each of its bytes.
 FREE_BYTES, BYTES_PER_BYTE = 1 << 26, 200
-# How much of a compressed member is read at a time, by method; of another, a few bytes can become a gigabyte at once.
+# Bytes of a zip member read at a time, by method of compression; by other methods, a few bytes can become a gigabyte.
 CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.ZIP_LZMA: 2**9}
 
 
@@ -31,8 +31,8 @@ CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.Z
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that replaces ``path`` only on success.
 
-    A symbolic link stays, and what it leads to is replaced; permissions are kept. What is no regular file, a pipe or a
-    device, cannot be replaced: it gets the whole content at the end.
+    The target of a symbolic link is replaced, not the link; permissions are kept. Pipes and devices cannot be replaced:
+    the whole content is written to them at the end.
     """
     path = Path(path)
     with naming_file(path):
@@ -47,8 +47,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         target_path = path.resolve()
         temporary = _temporary_beside(target_path)
         try:
-            # Opened as any other file, not by tempfile, which makes private ones: a result is as readable as the user
-            # wants.
+            # Not opened by tempfile, which makes private files: a result has the usual permissions of the user.
             with temporary.open("xb") as file:
                 if mode is not None:
                     temporary.chmod(stat.S_IMODE(mode))
@@ -118,7 +117,7 @@ def sha256(path: str | os.PathLike[str]) -> str:
 
 @contextlib.contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Let errors name the file that the user gave: errors of a full disk name none, others a temporary one."""
+    """Make errors name the file that the user gave; those of a full disk name none, others the temporary file."""
     try:
         yield
     except OSError as error:
@@ -128,10 +127,10 @@ def naming_file(path: Path) -> Iterator[None]:
 
 
 def _checked_mode(path: Path) -> int | None:
-    """Return what is at ``path`` (None: nothing yet), after checking that it may be written."""
+    """Return the mode of ``path`` (None if it does not exist), after checking that it may be written."""
     mode = _mode(path)
     if mode is None:
-        folder = path.resolve().parent  # of what a dangling link leads to
+        folder = path.resolve().parent  # of the target if it is a dangling link
         if not folder.is_dir():
             raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
     elif stat.S_ISDIR(mode):
@@ -179,7 +178,7 @@ def _try_beside(path: Path) -> None:
 
 
 def _temporary_beside(path: Path) -> Path:
-    # Not made of the file's own name, which may be as long as a name can be.
+    # Not derived from the file's own name, which may already have the maximum length.
     return path.with_name(f".{secrets.token_hex(8)}{_SUFFIX}")
 
 

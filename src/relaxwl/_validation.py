@@ -1,8 +1,8 @@
 """Validation of arguments; messages have the form "<name> must be …, not <value>".
 
-scikit-learn's ``check_scalar`` takes ``True`` for 1 and words its refusals otherwise for types than for ranges, and its
-``check_random_state`` knows no ``Generator``, so both are done here. Like the refusals of scikit-learn's estimators,
-ours are a ``ValueError`` and a ``TypeError`` in one.
+scikit-learn's ``check_scalar`` takes ``True`` for 1 and has different messages for types and ranges, and its
+``check_random_state`` does not accept a ``Generator``, so both are replaced here. As in scikit-learn's estimators,
+errors are both a ``ValueError`` and a ``TypeError``.
 """
 
 import math
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-# What scikit-learn calls random_state, and the ways of NumPy to say the same.
+# Types of random_state in scikit-learn, and NumPy's equivalents.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
-# Squares of targets, and their sums, must be finite.
+# Bound of regression targets, whose squares and their sums must be finite.
 LARGEST_TARGET = 1e100
 
 # Characters of texts as an array, in which all are as long as the longest: in any case, and for each of their own.
 FREE_CHARACTERS, CHARACTERS_PER_CHARACTER = 10**7, 10
 
-# So many different numbers with fractions may still be names of classes.
+# Maximum number of distinct values with a fraction that may be classes.
 MAX_FRACTIONS = 10
 
 
@@ -89,7 +89,7 @@ def check_number(name: str, value: Any, *, zero: bool = False, most: float = mat
     real = isinstance(value, Real) and not isinstance(value, bool)
     try:
         number = float(value) if real else math.nan
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer too large for a float
         number = math.inf
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number > most:
         bound = f" and <= {most:g}" if most < math.inf else ""
@@ -178,8 +178,8 @@ def overlong(texts: Sequence[Any]) -> int | None:
 def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[Any]:
     """Return targets as a one-dimensional array of Booleans, integers, floats or strings.
 
-    Lists, arrays, pandas columns and categories are taken, also as a table of one column. What is missing among texts,
-    and mixtures of texts and numbers, are refused by position.
+    Lists, arrays, pandas columns and categories are accepted, also as a table of one column. Missing values among
+    strings, and mixtures of strings and numbers, raise an error that names the position.
 
     >>> plain_targets(np.array(["a", "b"], dtype=object), 2)
     array(['a', 'b'], dtype='<U1')
@@ -188,7 +188,7 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
     ...
     relaxwl._validation.ParameterError: y must be all numbers or all strings, but y[1] is None
     """
-    # Of a list ["a", 1], NumPy would make two texts.
+    # NumPy would convert a list ["a", 1] to two strings.
     values = np.asarray(y) if hasattr(y, "__array__") else np.array(list(y), dtype=object)
     if values.shape == (n_examples, 1):
         values = values[:, 0]
@@ -325,7 +325,7 @@ def check_sparse_output(transformer: Any) -> None:
 
 
 def warn_user(message: str) -> None:
-    """Warn of something at the first line outside this package, so that Python shows it once a place and not once."""
+    """Warn at the first line outside this package, so that Python shows the message once per line of user code."""
     level, frame = 1, sys._getframe(1)
     while frame.f_code.co_filename.startswith(str(Path(__file__).parent)) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back

@@ -27,7 +27,7 @@ from relaxwl.commands.console import (
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
-# Trees double and double again with each level; a page of deeper ones would take minutes and show nothing.
+# Maximum depth of trees on a page: trees grow exponentially, and a page of deeper ones would take minutes to write.
 DEEPEST_DRAWN = 8
 
 KERNELS = ", ".join(estimator_names())
@@ -44,7 +44,7 @@ def run() -> NoReturn:
     """Run the command line as a program."""
     code = main()
     if code == EXIT_INTERRUPTED and hasattr(signal, "SIGINT"):
-        # Threads end with the chunk that they are at; who presses Ctrl-C again meanwhile should not see a traceback.
+        # Threads end with their current chunk; a second Ctrl-C in the meantime should not print a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
 
@@ -63,17 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             console = Console(arguments.quiet, arguments.json)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: console.note(in_options(f"note: {message}"))
-                # Imported when it is called for: ``relaxwl --help`` should not wait for numerics.
+                # Imported on demand, so that ``relaxwl --help`` does not load numerics.
                 module, function = arguments.run.split(":")
                 getattr(import_module(f"relaxwl.commands.{module}"), function)(arguments, console)
-        except BrokenPipeError:  # the reader of our output has seen enough
+        except BrokenPipeError:  # the reader of the output has closed it
             discard_output()
         except (KeyboardInterrupt, Exception) as error:
-            # An interrupt may come out as another exception, of an import that failed for instance.
+            # An interrupt may appear as another exception, for example as a failed import.
             if isinstance(error, KeyboardInterrupt) or interrupted():
                 Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
-                # An interrupt that has passed through exec, in an import perhaps, would make Python end by the signal,
-                # although it was caught; the next exec makes it forget that.
+                # After an interrupt within exec, for example in an import, Python would end by the signal although the
+                # exception was caught; another exec resets this state.
                 exec("")
                 return EXIT_INTERRUPTED
             if arguments.debug:
@@ -107,7 +107,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
     if labels := getattr(arguments, "labels", None):  # FILE or FILE:COLUMN
         inputs.append(labels if Path(labels).is_file() else labels.rpartition(":")[0])
     for number, path in enumerate(outputs):
-        # Names that differ by case alone are one file on many systems.
+        # Names that differ only by case are the same file on many systems.
         if any(_same(path, other) or _same(path.casefold(), other.casefold()) for other in outputs[:number]):
             raise UserError(f"two outputs have the path {path}; use a different file for each")
         if any(_same(path, other) or _is_part(path, other) for other in inputs):

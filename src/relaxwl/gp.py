@@ -131,7 +131,7 @@ class GraphKernel(Kernel):
         if not self.hyperparameter_amplitude.fixed:
             parts.append(covariance[..., None])
         if not self.hyperparameter_depth_weights.fixed:
-            # Weights count by their shares: more of one depth is less of the others.
+            # Weights are normalized, so increasing one depth decreases the shares of the others.
             by_weight = self.amplitude * weights[:, None, None] * (cuts - mean)
             parts.append(np.moveaxis(by_weight, 0, -1))
         empty = np.empty((*covariance.shape, 0))
@@ -159,7 +159,7 @@ class GraphKernel(Kernel):
         return f"GraphKernel(amplitude={self.amplitude:.3g}, depth_weights=[{weights}])"
 
     def __eq__(self, other: object) -> bool:
-        # scikit-learn's comparison of parameters does not know arrays beside estimators.
+        # scikit-learn's comparison of parameters does not support arrays.
         return self is other
 
     __hash__ = None  # type: ignore[assignment]
@@ -188,7 +188,7 @@ class GraphKernel(Kernel):
         """Return the counts of graphs; those of the fit are kept."""
         if not hasattr(self, "_fitted"):
             self._fitted: CountKernel = clone(self._graph_kernel)
-            # Kept with the counts: as long as it lives, no other object can be taken for it.
+            # Stored with the counts, so that identity comparisons cannot confuse it with a new object.
             self._training = X
             self._counts = self._fitted.fit_prepare(_graphs(X))
             self._training_cuts: Float64 | None = None
@@ -206,5 +206,5 @@ class GraphKernel(Kernel):
 
 
 def _graphs(X: Any) -> GraphCollection:
-    """Return a collection; scikit-learn hands lists on as arrays of objects."""
+    """Return a collection; scikit-learn passes lists as arrays of objects."""
     return as_collection(X.tolist() if isinstance(X, np.ndarray) and X.dtype == object else X)

@@ -1,10 +1,10 @@
 """Numba's ``njit`` for the compiled code of this package.
 
-What we add to Numba needs names of Numba that are not public: all of it is in :mod:`.internals`, which checks that
-these names are there. Where one is missing, or where the environment sets ``RELAXWL_PLAIN_NUMBA``, functions are
-compiled by plain ``numba.njit``: results are the same, and compiling takes longer.
+Improvements of Numba that use its private names are in :mod:`.internals`, which checks that these names exist. If one
+is missing, or the environment variable ``RELAXWL_PLAIN_NUMBA`` is set, functions are compiled by plain
+``numba.njit``: results are the same, but compiling takes longer.
 
-Machine code is not kept in folders that others may write: see :mod:`.trust`.
+Machine code is not cached in folders that other users may write: see :mod:`.trust`.
 """
 
 import logging
@@ -29,7 +29,7 @@ def _load_internals() -> Callable[[Any], Any] | None:
         from relaxwl._compiling.internals import improve
 
         improve(numba.njit(lambda: None))
-    except Exception as error:  # private names may be gone, moved, or changed in ways that nobody foresees
+    except Exception as error:  # private names may be removed, moved or changed in any way
         logger.warning("Numba %s is not supported yet, so compiling takes longer: %s", numba.__version__, error)
         return None
     return improve
@@ -40,7 +40,7 @@ _distrust_once = cache(distrust)  # one folder has many functions
 
 
 def njit(*args: Any, **options: Any) -> Any:
-    """Compile a function as ``numba.njit`` does, with the improvements of :mod:`.internals` where they are possible."""
+    """Compile a function as ``numba.njit`` does, with the improvements of :mod:`.internals` if available."""
     if len(args) == 1 and not options and callable(args[0]):
         return njit()(args[0])
 
@@ -51,13 +51,13 @@ def njit(*args: Any, **options: Any) -> Any:
     def compiled(function: Any) -> Any:
         try:
             made = numba.njit(*args, **options)(function)
-        except RuntimeError as error:  # there is no folder that machine code could be kept in
+        except RuntimeError as error:  # there is no folder for machine code
             if not options.get("cache") or "cannot cache" not in str(error):
                 raise
             return in_memory(function, "no cache folder is writable")
         if options.get("cache") and made is not function and (reason := _distrust_once(Path(made.stats.cache_path))):
             return in_memory(function, reason)
-        # With NUMBA_DISABLE_JIT a plain function comes out, which needs no help.
+        # With NUMBA_DISABLE_JIT, Numba returns the Python function itself, which cannot be improved.
         return made if _improve is None or made is function else _improve(made)
 
     return compiled

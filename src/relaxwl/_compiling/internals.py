@@ -1,23 +1,21 @@
 """Code that relies on private names of Numba; the import fails if one of them is missing.
 
-**Linking.** Numba optimizes each function and makes machine code of it as soon as it is compiled. Most of ours are
-called by other compiled code alone, into which they are linked, and there they are optimized again. So a function
-that compiled code calls is compiled for that purpose without what turns Python's objects into its arguments and back,
-and its library stays as it is until the address of a function in it is asked for: then alone machine code is made. A
-first fit takes half as long to compile, and its results are the same. (None of ours calls itself.)
+**Linking.** Numba optimizes each function and generates machine code for it as soon as it is compiled. Most functions
+of this package are only called by other compiled functions, into which they are linked and where they are optimized
+again. So these are compiled without the wrappers that convert Python objects, and machine code of their library is
+generated only if the address of a function in it is requested. Compiling for a first fit takes half as long, and the
+results are the same. (No function of this package calls itself.)
 
-**Files.** Machine code on disk is named by what it is for. Numba numbers files in the order in which it finds them
-free: two processes that compile the same function for other types at the same moment would take one number, and later
-runs would call the code of one for the types of the other. And code is kept for a state of the source: that of the
-file and of all compiled code that it imports, where Numba looks at the date of the file alone. What cannot be read
-counts as missing. Of several processes that lack the same code one makes it and the others wait for the file (4
-processes on 2 cores: 26 s instead of 90 s for a first fit); they do not wait for ever, and what is found is right
-with or without waiting.
+**Files.** A file of machine code is named after its key. Numba numbers files instead, and takes the next free number:
+two processes that compile the same function for different types at the same moment could use the same number, and
+later runs would call the code of one for the types of the other. Code is valid for the content of its source file and
+of all compiled code that this imports, whereas Numba checks only the date of the file. Unreadable files count as
+missing. If several processes lack the same code, one compiles it and the others wait for the file, for a limited time
+(4 processes on 2 cores: 26 s instead of 90 s for a first fit); results are correct with or without waiting.
 
 **Interrupts.** A signal that arrives during a compiled call is handled while its results are turned into Python
 objects. Numba then returns a result although an exception is set, and Python turns that into a ``SystemError``:
-Ctrl-C would look like a defect. The exception that was set is at the root of its causes, and is raised here as
-itself.
+Ctrl-C would look like a defect. The original exception is the root of the chain of causes, and is raised here.
 """
 
 import gc
@@ -43,18 +41,18 @@ from relaxwl._compiling.trust import distrust, tell_not_kept
 
 try:
     import fcntl
-except ImportError:  # not a Unix: nobody waits for anybody
+except ImportError:  # not Unix: processes do not wait for each other
     fcntl = None  # type: ignore[assignment]
 
 logger = logging.getLogger("relaxwl")
-# Numba's classes have no types.
+# Numba's classes are not typed.
 _Dispatcher: Any = CPUDispatcher
 _Library: Any = codegen.JITCodeLibrary
 _Cache: Any = FunctionCache
 _CacheFile: Any = IndexDataCacheFile
-_call = CPUDispatcher.__call__  # which super() would find again at each call
+_call = CPUDispatcher.__call__  # super() would look it up at each call
 
-# What classes define, and what their methods set on objects.
+# Private names in use: those that each class defines, and those that its methods set on objects.
 NEEDED: dict[Any, tuple[str, str]] = {
     _Dispatcher: ("__call__ compile get_call_template get_overload", "py_func locals targetoptions targetctx _cache"),
     _Cache: ("_index_key cache_path load_overload save_overload", "_cache_file"),
@@ -85,7 +83,7 @@ def missing_names() -> list[str]:
 if missing := missing_names():
     raise ImportError(f"it lacks {', '.join(missing)}")
 
-# Only functions that are handed over as values need this one.
+# The C wrapper is needed only by functions that are passed as values.
 _NO_WRAPPER = {"no_cfunc_wrapper": True}
 _TO_BE_LINKED = {"no_cpython_wrapper": True, **_NO_WRAPPER}
 
@@ -105,7 +103,7 @@ class LinkingDispatcher(_Dispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile for types of arguments, without machine code for the functions that are called."""
-        with _one_process(self, signature), _deferred_code_generation(self):  # who waits holds no lock of Numba's
+        with _one_process(self, signature), _deferred_code_generation(self):  # waits without holding Numba's lock
             return super().compile(signature)
 
     @property
@@ -116,7 +114,7 @@ class LinkingDispatcher(_Dispatcher):
         return self._linked
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Find the version that compiled code calls; a constant argument needs none of its own, just its type."""
+        """Find the version that compiled code calls; a constant argument is compiled by type, not by value."""
         named = {name: types.unliteral(kind) for name, kind in kws.items()}
         return self.linked.get_call_template(tuple(types.unliteral(kind) for kind in args), named)
 
@@ -147,7 +145,7 @@ class LinkedLibrary(_Library):
         """Do nothing: the code is optimized in its callers."""
 
     def _finalize_final_module(self) -> None:
-        """End the linking; make machine code now only if it comes from disk, or calls itself by an address."""
+        """Finish linking; generate machine code now only if it was read from disk or is recursive."""
         self._finalized = True
         recursive = any(
             each.name.startswith(codegen.RuntimeLinker.PREFIX) for each in self._final_module.global_variables
@@ -182,7 +180,7 @@ class LinkedLibrary(_Library):
 
     @property
     def codegen(self) -> Any:
-        """The writer of environments into machine code, once there is some."""
+        """The object that sets environments in machine code; a placeholder while there is no machine code."""
         return self._codegen if self._made else _NoMachineCode
 
 
@@ -197,12 +195,12 @@ class _NoMachineCode:
 @contextmanager
 def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
     """Defer generation of machine code for all functions compiled within the block."""
-    with global_compiler_lock:  # other threads compile as they are used to
+    with global_compiler_lock:  # other threads must compile as usual
         generator = dispatcher.targetctx.codegen()
         before = vars(generator).get("_library_class")
         generator._library_class = LinkedLibrary
         collecting = gc.isenabled()
-        gc.disable()  # compiling makes many small objects that live, and the collector would look at all of them
+        gc.disable()  # compiling makes many long-lived objects, all of which the collector would visit
         try:
             yield
         finally:
@@ -237,10 +235,10 @@ class CarefulCache(_Cache):
 
 
 class KeyedCacheFile(_CacheFile):
-    """A disk cache that several processes may write at once: an entry can be lost, but never mixed up."""
+    """A disk cache that several processes may write at once: entries can be lost, but never confused."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data under a name made from their key, and then name them in the index."""
+        """Write the data to a file named after their key, then add it to the index."""
         digest = hashlib.sha256(repr((key, self._source_stamp)).encode()).hexdigest()
         name = self._data_name(int(digest[:16], 16))
         self._save_data(name, data)
@@ -249,14 +247,14 @@ class KeyedCacheFile(_CacheFile):
     def _load_index(self) -> Any:
         try:
             return super()._load_index()
-        except Exception:  # what pickle raises on damaged bytes can be anything
+        except Exception:  # pickle may raise any exception on damaged bytes
             return {}
 
     def _load_data(self, name: str) -> Any:
         try:
             return super()._load_data(name)
         except Exception as error:
-            raise OSError(f"{name} cannot be read") from error  # which Numba takes for a file that is gone
+            raise OSError(f"{name} cannot be read") from error  # treated by Numba as a missing file
 
 
 _IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
@@ -271,7 +269,7 @@ def source_digest(file: str) -> str:
     return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
 
 
-# Seconds after which nobody waits any longer: for no function of ours it takes half as long.
+# Maximum seconds to wait for another process; no function of this package takes half as long to compile.
 MAX_SECONDS = 60.0
 
 
@@ -296,7 +294,7 @@ def _one_process(function: Any, signature: Any) -> Iterator[None]:
         end = time.monotonic() + MAX_SECONDS
         while time.monotonic() < end:
             try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which ends with the process, however it ends
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends for any reason
                 break
             except BlockingIOError:
                 time.sleep(0.02)
@@ -307,11 +305,11 @@ def _one_process(function: Any, signature: Any) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 turn.unlink()
-                fcntl.flock(opened, fcntl.LOCK_UN)  # a child process may have the file open, too
+                fcntl.flock(opened, fcntl.LOCK_UN)  # explicitly, since a child process may have the file open too
 
 
 if hasattr(os, "register_at_fork"):
-    # A child of a process in which another thread compiles would wait for ever when it compiles itself.
+    # A child that is forked while another thread compiles would otherwise wait forever as soon as it compiles.
     release = global_compiler_lock.release
     os.register_at_fork(before=global_compiler_lock.acquire, after_in_parent=release, after_in_child=release)
 

@@ -1,8 +1,8 @@
 """Whether a folder of machine code can be trusted.
 
-Machine code on disk is a pickle: whoever can write it can let us execute anything. So folders that others own or may
-write are not used. They are checked when a function is decorated and, by :mod:`.internals`, at each use, because
-somebody may have replaced a folder that was removed.
+Machine code on disk is a pickle, so anyone who can write it can make this process execute arbitrary code. Folders that
+other users own or may write are therefore not used. They are checked when a function is decorated and, by
+:mod:`.internals`, at each use, because another user may have replaced a folder that was removed.
 """
 
 import logging
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 logger = logging.getLogger("relaxwl")
-# Folders and links of a path: a loop of links, which somebody may make at any moment, has no end.
+# Maximum number of folders and links in a path: links, which others may create at any moment, can form a loop.
 MAX_STEPS = 1000
 
 
@@ -24,21 +24,21 @@ def distrust(folder: Path, prefix: str = "") -> str:
     Parameters
     ----------
     folder : Path
-        All that its path leads through counts as well, links and folders that these are in: who may rename one of
-        them may replace it.
+        All links and folders that its path leads through are checked as well, because whoever may rename one of
+        them can replace it.
     prefix : str
-        What the names of the files begin with that matter.
+        Beginning of the names of the files to check.
 
     Returns
     -------
     str
-        A reason that names a folder or file. Always empty on Windows, where modes say nothing about others.
+        A reason that names a folder or file. Always empty on Windows, where modes do not describe access by others.
     """
     if not hasattr(os, "getuid"):
         return ""
     try:
         return next(_reasons(folder, prefix), "")
-    except OSError as error:  # it may not be read, or somebody changes it at this moment
+    except OSError as error:  # not readable, or changed by another process at this moment
         return f"{folder}: {error.strerror}"
 
 
@@ -50,14 +50,14 @@ def _reasons(folder: Path, prefix: str) -> Iterator[str]:
         yield f"{folder} leads through too many links"
     for path in steps:
         status = path.lstat()
-        # In /tmp none can rename what is another's, but add to it.
+        # In folders such as /tmp users cannot rename files of others, but they can add files.
         writable = not stat.S_ISLNK(status.st_mode) and not (path != steps[-1] and status.st_mode & stat.S_ISVTX)
         yield from _reasons_of(path, status, writable)
     for path in steps[-1].iterdir():
         if path.name.startswith(prefix) and path.suffix in {".nbi", ".nbc"}:
-            with suppress(FileNotFoundError):  # another process has replaced it since, which is one of ours
+            with suppress(FileNotFoundError):  # replaced in the meantime, by a process of this user
                 status = path.lstat()
-                if stat.S_ISLNK(status.st_mode):  # Numba makes none
+                if stat.S_ISLNK(status.st_mode):  # Numba creates no links
                     yield f"{path} is a link"
                 yield from _reasons_of(path, status, True)
 

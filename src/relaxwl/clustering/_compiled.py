@@ -3,15 +3,15 @@
 Rows and centers are sets of measures as in ``distances._compiled``: roots, indptr, points (ascending) and masses
 (float64). All distances are a root cost plus a transport distance.
 
-The search computes bounds for all centers at once, more expensive bounds for those left, exact distances last. Centers
-stand in the order of their mass, so that for any row those lighter than it come first. Every bound is one on the
-transport problem in which the lighter side is filled up at ⊥:
+The search computes bounds for all centers at once, more expensive bounds for the remaining ones, and exact distances
+last. Centers are sorted by mass, so that the centers lighter than a row come first. All bounds are lower bounds of the
+transport problem in which the lighter side is padded at ⊥:
 
 1. *row side*: each mass of the row goes to the center as if it were alone (`fill_tables`), which is a sum of rows of a
-   table; and a few *pivots*, the gaps between values of 1-Lipschitz functions. For all centers, in single precision.
-2. *center side*, for centers that are left, unless there are very many points: each mass of the center comes from the
+   table; and a few *pivots*, differences of values of 1-Lipschitz functions. For all centers, in single precision.
+2. *center side*, for the remaining centers unless there are very many points: each mass of the center comes from the
    nearest point of the row.
-3. the exact distance, abandoned when it exceeds the best one so far.
+3. the exact distance, whose computation stops when it exceeds the best one so far.
 """
 
 from typing import Any, NamedTuple
@@ -97,7 +97,7 @@ def sparse_units(units):
     return new_points, new_masses
 
 
-# A move is tried with more than one unit where at least this mass can move: lighter centers are done in a few moves.
+# Minimum mass for which a move is tried with more than one unit; lighter centers need only a few moves.
 BULK = 16.0
 
 
@@ -106,13 +106,13 @@ def best_moves(members, weights, indptr, points, masses, center_points, center_m
     """Return (points, masses, saved): the center after the best moves of single units, and the decrease of the cost.
 
     A move takes a unit from a point of the center, or from ⊥, to a point that some member uses, or to ⊥. Its effect on
-    the exact cost is computed for all moves at once. Several moves that share no point are made together if that is
-    better than the best one alone.
+    the exact cost is computed for all moves at once. Moves that share no point are made together if that is better than
+    the best one alone.
 
     Parameters
     ----------
     members : int64 (n,)
-        Row numbers; ``weights`` float64 (n,) go with them.
+        Row numbers; ``weights`` float64 (n,) are their weights.
     center_points, center_masses : int32 and float64
         The present center; its masses are whole numbers, like those of the members.
     """
@@ -157,9 +157,9 @@ def better_medians(start, stop, starts, members, weights, rows, centers, costs):
     Parameters
     ----------
     starts : int64 (n_centers + 1,)
-        The members of a cluster are ``members[starts[cluster] : starts[cluster + 1]]``; ``weights`` go with them.
+        The members of a cluster are ``members[starts[cluster] : starts[cluster + 1]]``; ``weights`` are theirs.
     rows, centers : RowArrays
-        With masses that are whole numbers.
+        Rows and centers with whole masses.
     costs : Costs
     """
     # Every point of a center, and ⊥, can send a unit to one new point.
@@ -187,7 +187,7 @@ def better_medians(start, stop, starts, members, weights, rows, centers, costs):
 
 @njit(nogil=True, cache=True)
 def median_root(members, weights, roots, root_costs):
-    """Return the root code with the smallest weighted sum of costs to those of the members; the lowest of equals."""
+    """Return the root code with the smallest weighted sum of costs to those of the members; ties go to the lowest."""
     first, n_alike = roots[members[0]], 1
     while n_alike < len(members) and roots[members[n_alike]] == first:
         n_alike += 1
@@ -224,7 +224,7 @@ def _positive(values):
 
 @njit(nogil=True, cache=True)
 def _make_moves(changes, origins, goals, limit, units):
-    """Make moves in ``units`` by rising change, as long as it lies below ``limit``, each point taking part in one.
+    """Make moves in ``units`` by ascending change, while it is below ``limit``; each point is used in one move only.
 
     Returns the number of moves.
     """
@@ -271,14 +271,14 @@ def _extend_move(origin, goal, members, weights, indptr, points, masses, units, 
 
 @njit(nogil=True, cache=True)
 def move_changes(members, weights, indptr, points, masses, center_points, center_masses, ground, origins, goals):
-    """Return the change of the exact cost, float64 (origins, goals), if one unit moves, and the cost as it is.
+    """Return the change of the exact cost, float64 (origins, goals), if one unit moves, and the present cost.
 
-    For one member the change is the length of the shortest way from origin to goal in the residual network of its
-    optimal flow: any step from point to point at its cost, and back along an arc with flow at minus its cost. Most ways
-    are single steps; so all changes begin as such, and what ways along flow save is added.
+    For one member the change is the length of the shortest path from origin to goal in the residual network of its
+    optimal flow: steps between any points at their cost, and back along arcs with flow at minus their cost. Most paths
+    are single steps, so all changes are initialized by these, and the savings of paths along flow are added.
     """
     total = weights.sum()
-    # Copies with the goals side by side let the inner loops run over whole vector registers.
+    # Copies with contiguous goals let the inner loops use vector registers.
     steps = _columns(ground, origins, goals)
     between = _columns(ground, goals, goals)
     changes = total * steps
@@ -341,9 +341,9 @@ def _list_arcs(indices, tables, arcs):
 
 @njit(nogil=True, cache=True)
 def _source_ways(n_arcs, arcs, indices, tables, ways):
-    """Write the shortest residual ways from source to source into ``ways``, float64 (at least n_sources) squared.
+    """Write the lengths of shortest residual paths between sources to ``ways``, float64, square, at least n_sources.
 
-    A hop goes forward to a sink and back along an arc with flow. Hops are joined by Floyd's and Warshall's algorithm;
+    A hop goes forward to a sink and back along an arc with flow. Hops are combined by the Floyd-Warshall algorithm;
     there are no negative cycles, because the flow is optimal.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
@@ -362,7 +362,7 @@ def _source_ways(n_arcs, arcs, indices, tables, ways):
 
 @njit(nogil=True, cache=True)
 def _shorten(lengths, base, onward, n):
-    """Lower ``lengths[j]`` to ``base + onward[j]`` for j < n where that is less."""
+    """Set ``lengths[j]`` to ``base + onward[j]`` for j < n if that is less."""
     for j in range(n):
         way = base + onward[j]
         lengths[j] = way if way < lengths[j] else lengths[j]
@@ -370,10 +370,10 @@ def _shorten(lengths, base, onward, n):
 
 @njit(nogil=True, cache=True)
 def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, entered, lengths):
-    """Write the shortest residual ways from a point (``origin``) to all sources.
+    """Write the lengths of shortest residual paths from a point (``origin``) to all sources.
 
-    The first step goes to a source, or to a sink and back along flow; ``ways`` does the rest. Writes ``entered`` (the
-    first step alone) and ``lengths``.
+    The first step goes to a source, or to a sink and back along flow; ``ways`` are the continuations. Writes
+    ``entered`` (the first step alone) and ``lengths``.
     """
     n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
     for source in range(n_sources):
@@ -388,27 +388,27 @@ def _residual_lengths(ground, origin, n_arcs, arcs, indices, tables, ways, enter
             _shorten(lengths, entered[source], ways[source], n_sources)
 
 
-# Centers are looked at in blocks that fill vector registers; tables are padded to whole blocks.
+# Number of centers per block, which fills vector registers; tables are padded to whole blocks.
 BLOCK = 16
-# Pivots of the first bound, which one sweep over the centers serves together.
+# Number of pivots of the first bound, which are computed in one pass over the centers.
 N_PIVOTS = 4
-# From so many points on there is no bound of the center side, which looks at all of them for each row.
+# Number of points from which on there is no bound of the center side, which visits all points for each row.
 MANY_POINTS = 1 << 12
-# A sum of n positive products in single precision is wrong by less than (n + 8) times this part of it.
+# The relative error of a sum of n positive products in single precision is less than (n + 8) times this.
 ROUNDING = 2.0**-23
-# The same in double precision, where a sum of n terms is wrong by less than (n + 2) times this.
+# The same in double precision, where the relative error of a sum of n terms is less than (n + 2) times this.
 DOUBLE = 2.0**-52
-# The largest number that bounds reach, and a number that what single precision cannot hold adds up to: costs are scaled
-# to about 1.
+# Maximum of bounds, and an upper bound of the sum of terms that underflow in single precision; costs are scaled to
+# about 1.
 LARGEST, VANISHING = 2.0**100, 2.0**-120
-# Distances within this part of each other are equal: sums of real costs differ by less with the order of their terms.
+# Relative tolerance of ties between distances; rounding in sums of real costs is smaller.
 TIE = 2.0**-45
-# Whole distances below this are exact. The least width of a tie, so that it is not 0 where distances are.
+# Bound below which whole distances are exact; minimum tolerance of ties, also for distances of 0.
 WHOLE, SMALLEST = 2.0**50, 1e-300
 
 
 class Costs(NamedTuple):
-    """Costs between points, ⊥ last, and between root codes, as `point_cost` takes them."""
+    """Costs between points, ⊥ last, and between root codes, in the types of `point_cost`."""
 
     ground: Any
     roots: Any
@@ -420,9 +420,9 @@ class RowSide(NamedTuple):
     Attributes
     ----------
     slots : int32 (n_entries,)
-        The row of the tables that an entry adds, ``factors`` (float32) times.
+        The row of the tables that is added for each entry, times ``factors`` (float32).
     pivots : float32 (n_rows, N_PIVOTS)
-        Values of a few 1-Lipschitz functions.
+        Values of some 1-Lipschitz functions.
     """
 
     slots: NDArray[np.int32]
@@ -436,25 +436,25 @@ class CenterSide(NamedTuple):
     Attributes
     ----------
     scale : float
-        A power of two that takes costs to the range of single precision: all float32 numbers are scaled by it.
+        A power of two that scales costs to the range of single precision; all float32 numbers are multiplied by it.
     rounding : float
-        What a term may add to a sum in single precision, as a part of the sum; 0 where all sums are whole numbers.
+        Relative rounding error of a sum in single precision per term; 0 if all sums are whole numbers.
     numbers : int64 (k,)
-        The centers' own numbers.
+        The original numbers of the centers.
     places : int64 (largest number + 1,)
-        Where a number stands here; -1 where it does not.
+        The position here of each number; -1 if it is missing.
     totals : float64 (k,)
         Masses, ascending.
     heavy, light : float32 (n_slots, padded k)
-        Least costs of what an entry of a row sends, where the row is heavier, or not heavier, than the center.
+        Minimum cost of sending the mass of an entry of a row, if the row is heavier, or not heavier, than the center.
     discount : float
-        What `heavy` takes off the cost of each unit that goes to ⊥.
+        Amount by which `heavy` lowers the cost of each unit that goes to ⊥.
     blank_costs, blank_masses : float64 (n_entries,)
-        Each center's entries by rising cost of coming from ⊥.
+        Each center's entries by ascending cost from ⊥.
     pivots, margin : float32 (N_PIVOTS, padded k), float
-        Values of the few functions, and what rounding may add to a gap.
+        Values of the functions, and maximum rounding error of a gap.
     gap : float
-        Distances that differ by more than this are never equal: less than 1 where all are whole numbers.
+        Distances that differ by more than this are never equal: less than 1 if all are whole numbers.
     """
 
     scale: float
@@ -473,7 +473,7 @@ class CenterSide(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """Read and written, one a row: nearest center (-1: not known yet) and its distance."""
+    """The nearest center of each row (-1: not known yet) and its distance; read and written."""
 
     labels: NDArray[np.int32]
     distances: NDArray[np.float64]
@@ -486,9 +486,9 @@ class Nearest(NamedTuple):
 def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, ground, discount, scale, heavy, light):
     """Write rows ``start`` to ``stop - 1`` of the tables: lower bounds of the cost of moving a mass to each center.
 
-    The mass takes the center's points from the nearest on, each as far as its mass reaches, as if nothing else were
-    sent; in `heavy` it may also go to ⊥, for ``discount`` less than that costs. Infinite ``slot_masses`` mean a price
-    for one unit, whatever the points' masses. Slots with one point stand side by side, their masses rising.
+    The mass is sent to the center's points from the nearest on, up to the mass of each, as if no other mass were sent;
+    in `heavy` it may also go to ⊥, at a cost lowered by ``discount``. For infinite ``slot_masses``, the cost is that of
+    one unit, regardless of the points' masses. Slots with the same point are adjacent, with ascending masses.
     """
     blank = blank_point(ground)
     costs = np.empty(widest_row(indptr), np.float64)
@@ -514,7 +514,7 @@ def fill_tables(start, stop, slot_points, slot_masses, indptr, points, masses, g
 
 @njit(nogil=True, cache=True)
 def _by_cost(ground, origin, begin, end, points, masses, costs, room):
-    """Write the costs of some entries from a point in rising order, and their masses; return their number."""
+    """Write the costs from a point to some entries in ascending order, and their masses; return their number."""
     for entry in range(begin, end):
         cost = float(point_cost(ground, origin, points[entry]))
         place = entry - begin
@@ -547,7 +547,7 @@ def _send(mass, size, costs, room, to_blank):
 def start_bounds(root, total, centers, side, costs, starts, root_costs):
     """Write the initial bounds for rows of this root and mass; return the number of centers with less mass.
 
-    ``starts`` (float32, padded with infinity): the cost between the roots, and what must come from or go to ⊥.
+    ``starts`` (float32, padded with infinity): the cost between the roots, and that of mass from or to ⊥.
     ``root_costs`` (float32, padded): the cost between the roots alone.
     """
     n_lighter = 0
@@ -565,7 +565,7 @@ def start_bounds(root, total, centers, side, costs, starts, root_costs):
 
 @njit(nogil=True, cache=True)
 def _from_blank(missing, center, indptr, side):
-    """Return the least cost of moving this much mass from ⊥ to a center's points, each as far as its mass reaches."""
+    """Return the least cost of moving this much mass from ⊥ to a center's points, each up to its mass."""
     spent = 0.0
     for entry in range(indptr[center], indptr[center + 1]):
         amount = min(missing, side.blank_masses[entry])
@@ -584,7 +584,7 @@ def _add(bounds, table, factor):
 
 @njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
 def _widen(bounds, values, pivots, root_costs, margin):
-    """Raise ``bounds`` to the largest of N_PIVOTS gaps plus the root cost, where that is more."""
+    """Raise ``bounds`` to the largest of N_PIVOTS gaps plus the root cost, if that is more."""
     a, b, c, d = pivots[0], pivots[1], pivots[2], pivots[3]
     for center in range(len(bounds)):
         gap = max(
@@ -606,7 +606,7 @@ def _least(values):
 @njit(nogil=True, cache=True)
 def bound_all(row, begin, end, rows, side, n_lighter, starts, root_costs, bounds, minima):
     """Write the first bounds on the distance of one row to all centers, and the least of each block of them."""
-    for center in range(len(bounds)):  # an assignment of arrays takes a second to compile
+    for center in range(len(bounds)):  # an array assignment would take a second to compile
         bounds[center] = starts[center]
     for entry in range(begin, end):
         slot, factor = rows.slots[entry], rows.factors[entry]
@@ -624,7 +624,7 @@ def fill_nearest(begin, end, points, ground, nearest):
         nearest[place] = np.inf
     for entry in range(begin, end):
         point = points[entry]
-        for other in range(len(nearest)):  # side by side in memory: the compiler uses vector registers
+        for other in range(len(nearest)):  # contiguous in memory, so that the compiler uses vector registers
             cost = float(point_cost(ground, point, other))
             nearest[other] = cost if cost < nearest[other] else nearest[other]
 
@@ -633,8 +633,8 @@ def fill_nearest(begin, end, points, ground, nearest):
 def nearest_bound(nearest, total, center, centers, center_total, ground):
     """Return a bound on the transport distance: each mass of the center comes from the nearest point of the row.
 
-    Where the center is heavier, from ⊥ too; where the row is, what it has too much goes to ⊥ from its cheapest point.
-    The sum is lowered by what rounding may have added.
+    If the center is heavier, mass may also come from ⊥; if the row is, its surplus goes to ⊥ from its cheapest point.
+    The sum is lowered by its maximum rounding error.
     """
     blank = len(nearest) - 1
     bound = 0.0
@@ -654,7 +654,7 @@ def nearest_bound(nearest, total, center, centers, center_total, ground):
 
 @njit(nogil=True, cache=True)
 def _lowest(bounds, minima):
-    """Return the place of the lowest bound; the first of equals."""
+    """Return the index of the lowest bound; ties go to the first."""
     block = 0
     for other in range(1, len(minima)):
         if minima[other] < minima[block]:
@@ -667,7 +667,7 @@ def _lowest(bounds, minima):
 
 @njit(nogil=True, cache=True)
 def list_candidates(bounds, minima, limit, candidates):
-    """Write the places of all bounds up to ``limit``; return their number."""
+    """Write the indices of all bounds up to ``limit``; return their number."""
     size = 0
     for block in range(len(minima)):
         if minima[block] <= limit:
@@ -680,14 +680,14 @@ def list_candidates(bounds, minima, limit, candidates):
 
 @njit(nogil=True, cache=True)
 def tie_width(best, gap):
-    """Return by how much a distance may differ from the best one and still tie with it; more than 0."""
+    """Return the maximum difference, > 0, of a distance that ties with the best one."""
     width = TIE * best
     return max(gap if gap < width and best < WHOLE else width, SMALLEST)
 
 
 @njit(nogil=True, cache=True)
 def _allowance(best, label, number, gap):
-    """Return how far a center may be to win: with a lower number as far as the best one, with a higher one less."""
+    """Return the distance up to which a center wins: it wins ties only if its number is lower than the best one's."""
     return best + tie_width(best, gap) if number < label else best - tie_width(best, gap)
 
 
@@ -700,7 +700,7 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
     rows, centers : RowArrays
         The centers in the order of ``center_side``.
     found : Nearest
-        Read and written: a row's present center, where it has one, is the one to beat.
+        Read and written: the present center of a row, if it has one, is the first candidate.
     """
     k, padded = len(center_side.numbers), center_side.light.shape[1]
     bounds = np.empty(padded, np.float32)
@@ -721,15 +721,15 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
         mass = 0.0
         for entry in range(begin, end):
             mass += rows.counts[entry]
-        # Neighbors in canonical order mostly have the same root and the same mass.
+        # Consecutive rows in canonical order mostly have the same root and mass.
         if rows.roots[row] != root or mass != total:
             root, total = rows.roots[row], mass
             n_lighter = start_bounds(root, total, centers, center_side, costs, starts, root_costs)
-        # A bound in single precision that exceeds this times a distance exceeds the distance, whatever the rounding.
+        # A bound in single precision that exceeds a distance times this factor exceeds the distance despite rounding.
         slack = center_side.scale * (1.0 + (end - begin + 8) * center_side.rounding)
         bound_all(row, begin, end, row_side, center_side, n_lighter, starts, root_costs, bounds, minima)
         label, best, left, is_listed = np.int64(found.labels[row]), found.distances[row], 0, False
-        if label < 0:  # the center of the lowest bound is solved first, whatever its distance
+        if label < 0:  # the distance to the center with the lowest bound is computed first
             candidates[0], values[0] = _lowest(bounds, minima), 0.0
             label, best, left = k, np.inf, 1
         else:
@@ -737,7 +737,7 @@ def nearest_centers(start, stop, rows, row_side, centers, center_side, costs, fo
         while left > 0 or not is_listed:
             if left == 0:
                 is_listed = True
-                # Whatever the best distance is, what fills up the last block is beyond it.
+                # Capped below infinity, so that the padding of the last block is never a candidate.
                 limit = np.float32(min((best + tie_width(best, center_side.gap)) * slack + VANISHING, LARGEST))
                 size = list_candidates(bounds, minima, limit, candidates)
                 if size > 0 and is_few:

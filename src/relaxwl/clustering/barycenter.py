@@ -19,19 +19,19 @@ from relaxwl.unfolding import TreeRows
 
 Center = tuple[Int32, Float64]
 
-# Up to this number of members the median also starts from the medoid, so that it is never worse than a member.
+# Maximum number of members for which the median also starts from the medoid, so that no member is better.
 FEW = 16
-# With larger masses than this it starts from the rounded optimum of the linear program; rounds of moves are bounded.
+# Mass above which the median starts from the rounded optimum of the linear program; maximum number of rounds of moves.
 HEAVY, MEDIAN_ROUNDS = 1000.0, 1000
-# Regularization of the entropic barycenter in units of the ground cost, and when its iteration ends.
+# Regularization of the entropic barycenter in units of the ground cost, and tolerance of its iteration.
 REGULARIZATION = 0.05
 ENTROPIC_TOLERANCE = 1e-6
-# Weaker regularization than this part of the largest cost is lost in rounding, and coming down to it takes for ever.
+# Minimum regularization relative to the largest cost: a weaker one is lost in rounding and takes too many rounds.
 FINEST = 2.0**-24
 ENTROPIC_ROUNDS = 1000
-# Sums below this have lost terms; it leaves room above the smallest number for the digits of the sum.
+# Sums below this may have lost terms by underflow; it exceeds the smallest float by more than the precision of a sum.
 UNDERFLOW = 1e-280
-# Masses below this part of the total are what an iteration leaves behind, not mass.
+# Masses below this share of the total are residues of an iteration and are dropped.
 NEGLIGIBLE = 1e-10
 
 
@@ -48,7 +48,7 @@ class MeasureCluster:
 
     @property
     def arrays(self) -> tuple[Int64, Float64, Int64, Int32, Float64]:
-        """The members, as compiled code takes them."""
+        """The members as arrays for compiled code."""
         return self.members, self.weights, self.indptr, self.points, self.masses
 
     def mean(self) -> Float64:
@@ -62,7 +62,7 @@ class MeasureCluster:
         return np.asarray(sums / self.weights.sum(), np.float64)
 
     def medoid(self) -> Center:
-        """Return the member with the smallest weighted sum of distances; of equals, the first by content."""
+        """Return the member with the smallest weighted sum of distances; ties go to the first by content."""
         spans = [slice(*self.indptr[row : row + 2]) for row in self.members]
         centers = [(self.points[span], self.masses[span]) for span in spans]
 
@@ -136,7 +136,7 @@ def transport_barycenter(
         raise ValueError(f"weights must be {n_measures} finite numbers of at least 0, one for each row of points")
     if not importance.any():
         raise ValueError("weights must not all be 0")
-    # Only ratios matter, and sums of the largest numbers would overflow; a power of two keeps every digit.
+    # Only ratios matter. Sums of large weights could overflow, so they are divided by a power of two, which is exact.
     importance = np.ldexp(importance, -math.frexp(float(importance.max()))[1])
     members = np.flatnonzero(importance > 0)
     cluster = MeasureCluster(
@@ -166,7 +166,7 @@ def better_centers(
     """Return new centers of a span of clusters, for k-means; safe to call from several threads.
 
     The members of cluster c are ``members[starts[c] : starts[c + 1]]``, all of positive weight. Medians are the present
-    centers after their best moves, other centers are computed anew. One may be worse than before: the caller compares.
+    centers after their best moves, other centers are recomputed. A new center may be worse; the caller compares them.
     """
     if method == "median":
         costs = _compiled.Costs(ground.costs, ground.root_costs)
@@ -191,12 +191,12 @@ def _mean(cluster: MeasureCluster) -> Center:
 
 
 def _median(cluster: MeasureCluster) -> Center:
-    """Make the best moves of units from the rounded mean until none helps; with few members, also from the medoid."""
+    """Improve the rounded mean by the best moves of units until none helps; with few members, also the medoid."""
     if (cluster.masses != np.rint(cluster.masses)).any():
         raise ValueError(
             "method 'median' needs points with whole-number masses; for real ones use method 'lp', 'entropic' or 'mean'"
         )
-    if cluster.masses.max(initial=0) > HEAVY:  # single units would take for ever
+    if cluster.masses.max(initial=0) > HEAVY:  # moves of single units would take too long
         points, masses = _lp(cluster)
         starts = [(points, np.rint(masses))]
     else:
@@ -218,10 +218,10 @@ def _median(cluster: MeasureCluster) -> Center:
 def _lp(cluster: MeasureCluster) -> Center:
     """Solve the linear program of the barycenter.
 
-    Variables are the masses b of the barycenter and x[i, q, p], what member i sends from q to p. All that a member does
-    not send goes to ⊥, and all that the barycenter does not receive comes from there; so its mass has no limit. With
-    these two written into the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``, and an arc that saves
-    nothing is left out: the way through ⊥ is as good.
+    Variables are the masses b of the barycenter and x[i, q, p], the mass that member i sends from q to p. All other
+    mass of a member goes to ⊥, and all other mass of the barycenter comes from ⊥, so its mass is not limited. With both
+    included in the objective, x[i, q, p] saves ``M[q, ⊥] + M[⊥, p] - M[q, p]``. Arcs that save nothing are left out,
+    because the path through ⊥ is as good.
     """
     matrix, ground, support = cluster.compact()
     n_points = len(support)
@@ -238,7 +238,7 @@ def _lp(cluster: MeasureCluster) -> Center:
     costs = np.concatenate(
         [deleting * cluster.weights.sum(), -cluster.weights[member] * savings[useful[arcs], targets[arcs]]]
     )
-    # Rows of the program: what a member has at a point; what the barycenter has at a point, once for every member.
+    # Rows of the program: the mass of a member at a point; the mass of the barycenter at a point, for every member.
     n_arcs, columns = len(arcs), n_points + np.arange(len(arcs))
     received, inverse = np.unique(member * n_points + targets[arcs], return_inverse=True)
     rows = np.concatenate([entries, matrix.nnz + inverse, matrix.nnz + np.arange(len(received))])
@@ -247,7 +247,7 @@ def _lp(cluster: MeasureCluster) -> Center:
         (values, (rows, np.concatenate([columns, columns, received % n_points]))),
         shape=(matrix.nnz + len(received), n_points + n_arcs),
     )
-    # HiGHS has absolute tolerances: costs and masses are brought to the size of 1.
+    # HiGHS has absolute tolerances, so costs and masses are scaled to about 1.
     unit = matrix.data.mean()
     limits = np.concatenate([matrix.data / unit, np.zeros(len(received))])
     solution: Any = linprog(  # type: ignore[call-overload]
@@ -261,8 +261,8 @@ def _lp(cluster: MeasureCluster) -> Center:
 def _entropic(cluster: MeasureCluster, regularization: float = REGULARIZATION) -> Center:
     """Return the entropic barycenter by iterative Bregman projections.
 
-    All members are filled up at ⊥ to one total, the larger of the greatest mass and twice the mean mass: the former so
-    that all fit, the latter because an exact barycenter then fits. The regularization is doubled where the numbers
+    All members are padded at ⊥ to the same total, the larger of the greatest mass and twice the mean mass: the former
+    so that all members fit, the latter so that an exact barycenter fits. The regularization is doubled if numbers
     overflow in spite of logarithms.
     """
     matrix, ground, support = cluster.compact()
@@ -278,7 +278,7 @@ def _entropic(cluster: MeasureCluster, regularization: float = REGULARIZATION) -
     regularization = max(regularization, FINEST * largest)
     while regularization <= largest or regularization == REGULARIZATION:
         barycenter = bregman_barycenter(histograms, ground, regularization, weights)
-        if abs(barycenter.sum() - 1) < 0.1:  # not so where numbers were lost, or are NaN
+        if abs(barycenter.sum() - 1) < 0.1:  # not if numbers were lost or are NaN
             return _sparse(barycenter[:-1] * (total * unit), support)
         regularization *= 2
     raise RuntimeError(f"the entropic barycenter of costs up to {largest:g} was not found; use method 'lp' or 'median'")
@@ -292,12 +292,12 @@ def bregman_barycenter(
     tolerance: float = ENTROPIC_TOLERANCE,
     max_rounds: int = ENTROPIC_ROUNDS,
 ) -> Float64:
-    """Return the entropic barycenter of histograms of sum 1, one a row; NaN where numbers overflow.
+    """Return the entropic barycenter of histograms of sum 1, one per row; NaN where numbers overflow.
 
     Iterative Bregman projections in the logarithmic domain: scalings alternate between the histograms and their common
-    other marginal, which is the weighted geometric mean. The iteration comes down to the regularization from a stronger
-    one, which needs far fewer rounds and ends in the same place. It ends when no marginal is farther from the
-    barycenter than the tolerance (sum of differences), or after ``max_rounds``.
+    other marginal, which is the weighted geometric mean. The regularization starts larger and is decreased to its final
+    value, which needs far fewer rounds and converges to the same result. The iteration ends when no marginal is farther
+    from the barycenter than the tolerance (sum of differences), or after ``max_rounds``.
     """
     strengths = [max(regularization, float(costs.max()) / 8)]
     while strengths[-1] > regularization:
@@ -327,7 +327,7 @@ def bregman_barycenter(
 def _log_products(logs: Float64, log_kernel: Float64, kernel: Float64) -> Float64:
     """Return log(exp(logs) @ kernel), for any size of the logarithms (the kernel is symmetric).
 
-    The plain product is right unless it underflows; the entries that do are summed one by one around their maxima.
+    The plain product is correct unless it underflows; entries that do are summed separately, relative to their maxima.
     """
     peaks = logs.max(axis=1, keepdims=True)
     products = np.exp(logs - peaks) @ kernel

@@ -30,20 +30,20 @@ from relaxwl.unfolding.rows import RowArrays, check_rows, join_rows
 
 NumberOfClusters = int | float | str | Callable[[int], int]
 INITS = ("random", "k-means++")
-# Rounds where max_iter does not say.
+# Maximum number of rounds if max_iter is None.
 ROUNDS = 8
-# Of more rows than that, a sample of so many, or of so many for each cluster if that is more, gives the centers.
+# Number of rows above which centers are computed from a sample of this size, or of SAMPLE_ROWS per cluster if larger.
 MANY_ROWS = 4096
 SAMPLE_ROWS = 16
-# Rounds that max_iter does not ask for end with one that lowers the sum of distances by less than this part of it.
+# If max_iter is None, rounds end when one lowers the sum of distances by less than this share of it.
 LEAST_GAIN = 1 / 64
-# Where max_iter does not say, and of many rows, so many members, evenly spread, suggest a center; all of them judge it.
+# Maximum number of members from which a center is computed, if max_iter is None or rows are many; all members judge it.
 SUGGESTING = 48
-# A center waits with its update until this share of its cluster has changed.
+# Share of a cluster that must have changed before its center is updated.
 UPDATE_SHARE = 0.1
-# Medians that one task improves, if there are enough for several tasks. Other centers take longer: one each.
+# Maximum number of medians per task, and minimum number of tasks. Other centers take longer and have a task each.
 MEDIANS_AT_ONCE, MEDIAN_TASKS = 8, 4
-# Pivots that rule out most rows that a new seed is too far from.
+# Number of pivots by which most rows that are too far from a new seed are excluded.
 SEEDING_PIVOTS = 16
 
 
@@ -323,9 +323,9 @@ class WassersteinKMeans(ClusterMixin, BaseEstimator):
     def _rounds(self, search: Search, centers: TreeRows, weights: Float64, n_rounds: int) -> tuple[TreeRows, int]:
         """Update centers and assignments until nothing changes; return the final centers and the rounds made.
 
-        A center is updated if it is on the move, or if its cluster has changed by more than a little: a few rows more
-        or less seldom move a center, and looking for a better one takes all members. When no cluster has changed much,
-        the small changes have their turn.
+        A center is updated if it moved in the last round or if more than UPDATE_SHARE of its cluster has changed: a few
+        rows seldom move a center, and the search for a better one uses all members. If there is no such center, those
+        of clusters with smaller changes are updated.
         """
         by_gain, k = self.max_iter is None, len(centers)
         least_gain = LEAST_GAIN if by_gain else 0.0
@@ -368,8 +368,8 @@ def _updated(
 ) -> TreeRows:
     """Return the centers after one update.
 
-    The centers in ``due`` are replaced where a better one is found, and those of empty clusters by the rows that are
-    served worst. The distances of rows whose centers were replaced are brought up to date in ``search``.
+    The centers in ``due`` are replaced if a better one is found, and those of empty clusters by the rows that are
+    farthest from their centers. The distances of rows whose centers were replaced are updated in ``search``.
     """
     k = len(centers)
     which = due[np.bincount(search.labels, weights, minlength=k)[due] > 0]
@@ -398,7 +398,7 @@ def _suggested(
     search: Search, centers: TreeRows, which: Int64, weights: Float64, method: str, limit: int | None
 ) -> TreeRows:
     """Return a new center for each cluster in ``which``, computed from at most ``limit`` members."""
-    # Large clusters first, so that no thread is left with one at the end.
+    # Large clusters first, so that threads end at about the same time.
     order = np.argsort(-np.bincount(search.labels, minlength=len(centers))[which], kind="stable")
     present = centers.take(which[order]).measures()
     starts, members = _suggesting(search.labels, weights, which[order], len(centers), limit)
@@ -415,7 +415,7 @@ def _suggesting(
 ) -> tuple[Int64, Int64]:
     """Return the members from which new centers are computed: offsets for the clusters in ``which``, and rows.
 
-    Those without weight have no say; of more than ``limit`` members some are taken, evenly spread.
+    Members without weight are left out; of more than ``limit`` members, evenly spaced ones are taken.
     """
     places = np.full(n_centers, -1, np.int64)
     places[which] = np.arange(len(which))
@@ -433,15 +433,15 @@ def _suggesting(
 
 
 def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Generator) -> TreeRows:
-    """Draw rows one after the other, in proportion to their weight times their distance to those drawn before.
+    """Draw rows one by one, with probability proportional to their weight times their distance to earlier seeds.
 
-    A row is compared with the newest seed alone, and only where no pivot says that an older one is as near.
+    A row is compared only with the newest seed, and only if the pivots do not show that an older seed is as near.
     """
     embeddings, roots = search.embeddings(SEEDING_PIVOTS), search.rows.roots
     distances, seeds = np.ones(len(weights)), list[int]()
     for uniform in rng.random(k).tolist():
         reached = np.cumsum(weights * distances)
-        if not reached[-1] > 0:  # every row left coincides with a seed or has no weight
+        if not reached[-1] > 0:  # all remaining rows coincide with a seed or have no weight
             left = np.setdiff1d(np.arange(len(weights)), seeds)
             seeds += left[: k - len(seeds)].tolist()
             break
@@ -456,7 +456,7 @@ def _spread_seeds(search: Search, k: int, weights: Float64, rng: np.random.Gener
 
 
 def as_ground(ground: GroundCost | NDArray[Any], rows: TreeRows) -> GroundCost:
-    """Return a ground as it is; a plain matrix gets the cost 1 between different roots of these rows."""
+    """Return a ground unchanged; a plain matrix gets the cost 1 between different roots of these rows."""
     if isinstance(ground, GroundCost):
         return ground
     size = int(rows.roots.max(initial=0)) + 2 if isinstance(rows, TreeRows) else 1
@@ -477,17 +477,17 @@ def _weights(rows: TreeRows, sample_weight: Float64 | None) -> tuple[Float64, fl
 
 Float32 = NDArray[np.float32]
 
-# Rows of one task; fixed, so that results do not depend on the number of workers.
+# Number of rows per task; fixed, so that results do not depend on the number of workers.
 CHUNK_ROWS = 1024
-# Numbers in a table that one task fills.
+# Number of entries of a table that one task fills.
 CHUNK_TABLE = 1 << 16
-# Up to this number of points whole costs are turned into real ones: one compiled version less.
+# Maximum number of points for which whole costs are converted to floats, to have one compiled version less.
 SMALL_GROUND = 2048
-# Pivots that those of the bounds are chosen from.
+# Maximum number of pivots from which those of the bounds are chosen.
 MAX_PIVOTS = 256
-# Pairs of rows that pivots are judged by.
+# Maximum number of rows, taken in pairs, by which pivots are chosen.
 SAMPLE = 256
-# Below 2 to this power sums of whole numbers are exact, in single and in double precision.
+# Exponents of 2 below which sums of integers are exact in single and in double precision.
 EXACT_SINGLE, EXACT = 22, 50
 
 
@@ -497,7 +497,7 @@ def lipschitz_functions(ground: GroundCost) -> Float64:
     Each column is 1-Lipschitz in q by the triangle inequality and 0 at ⊥, so by Kantorovich duality
     ``|Σ (x - y) · column| <= W(x, y)`` for measures x and y of any mass.
     """
-    # Of points that are all alike, ⊥ says as much as many.
+    # If all points have equal costs, ⊥ alone is as good as many pivots.
     alike = isinstance(ground.children, UniformCosts)
     pivots = np.array([ground.n_points]) if alike else evenly(ground.n_points + 1, MAX_PIVOTS)
     chosen = ground.between(np.arange(ground.n_points + 1), pivots)
@@ -522,21 +522,21 @@ def choose_pivots(embeddings: Float64, n_pivots: int) -> Int64:
 
 
 def evenly(n: int, size: int) -> Int64:
-    """Return at most ``size`` of the numbers below ``n``, evenly spread.
+    """Return at most ``size`` evenly spaced numbers below ``n``.
 
-    Over the canonical order that sees every kind of row, without random numbers and whatever ``n_jobs`` is.
+    Applied to rows in canonical order, this selects all kinds of rows without random numbers.
     """
     return np.unique(np.linspace(0, n - 1, min(n, size)).astype(np.int64))
 
 
 @dataclass
 class Search:
-    """Search for the nearest centers of rows, for changing centers.
+    """Search for the nearest centers of fixed rows as centers change.
 
     Attributes
     ----------
     labels, distances : arrays (n_rows,)
-        The nearest center of each row and its distance; -1 where none was searched yet.
+        The nearest center of each row and its distance; -1 before the first search.
     """
 
     rows: TreeRows
@@ -557,7 +557,7 @@ class Search:
         self.costs = Costs(self.ground.costs, self.ground.root_costs)
 
     def assign(self, centers: TreeRows) -> None:
-        """Search the nearest center of each row."""
+        """Find the nearest center of each row."""
         if not len(self.rows):
             return
         side, found = self._center_side(centers), Nearest(self.labels, self.distances)
@@ -569,7 +569,7 @@ class Search:
         map_chunks(search, spans(len(self.rows), CHUNK_ROWS), self.n_jobs)
 
     def measure(self, centers: TreeRows, subset: Int64) -> Float64:
-        """Return, for all rows, the distance to the own center: computed for ``subset``, as known for the others."""
+        """Return the distance of each row to its center: computed for ``subset``, as stored for the others."""
         out = self.distances.copy()
         pairs = np.column_stack([subset, self.labels[subset]])
         out[subset] = paired_distances(self.measures, centers, pairs, self.ground, self.n_jobs)
@@ -587,7 +587,7 @@ class Search:
         return RowSide(slots, factors, self._scaled(self._embed(self.measures, self._pivot_functions)))
 
     def _center_side(self, centers: TreeRows) -> tuple[RowArrays, CenterSide]:
-        """Return the centers in the order of their mass, and the data for the bounds."""
+        """Return the centers sorted by mass, and the data for the bounds."""
         totals = centers.masses.astype(np.float64)
         numbers = np.argsort(totals, kind="stable")
         totals, sorted_centers = totals[numbers], centers.take(numbers).measures()
@@ -625,9 +625,9 @@ class Search:
 
     @cached_property
     def _slots(self) -> tuple[Int32, Float32, Int32, Float64]:
-        """Return the table row of each entry and a factor; and of each table row a point and a mass.
+        """Return the table row and a factor of each entry, and the point and mass of each table row.
 
-        Few distinct pairs (point, count) have a table row each; else each point has one, for infinite mass.
+        If there are few distinct pairs (point, count), each has a table row; else each point has one, of infinite mass.
         """
         rows = self.rows
         if rows.counts.dtype.kind in "iu":
@@ -643,7 +643,7 @@ class Search:
 
     @cached_property
     def _pivot_functions(self) -> Float64:
-        """The functions of the first bound, some repeated where there are too few points."""
+        """The functions of the first bound, some repeated if there are too few points."""
         chosen = np.resize(self._chosen_pivots(N_PIVOTS), N_PIVOTS)
         return np.ascontiguousarray(self._functions[:, chosen])
 
@@ -659,9 +659,9 @@ class Search:
 
     @cached_property
     def _has_near_points(self) -> bool:
-        """Whether points can be nearer to each other than to ⊥; if not, what finds no equal costs as much as deleting.
+        """Whether points can be nearer to each other than to ⊥; if not, unmatched points cost as much as deleting.
 
-        Then, as with labels that all cost the same, the tables alone say the distance.
+        In that case, as for uniform label costs, the tables alone give the distance.
         """
         children = self.ground.children
         if isinstance(children, UniformCosts) and self.ground.edges is None:
@@ -677,12 +677,12 @@ class Search:
 
     @cached_property
     def _exponent(self) -> int:
-        """The power of two that no sum of costs exceeds by much."""
+        """Exponent of a power of two that no sum of costs exceeds by much."""
         return self._cost_exponent + math.frexp(float(self.rows.masses.max(initial=0)))[1]
 
     @cached_property
     def _scale(self) -> float:
-        """A power of two that takes every sum of costs to the middle of the range of single precision."""
+        """A power of two that scales all sums of costs to the middle of the range of single precision."""
         return 2.0 ** -min(max(self._exponent, -1000), 1000)
 
     @cached_property
@@ -712,13 +712,13 @@ def nearest(rows: TreeRows, centers: TreeRows, ground: GroundCost, n_jobs: int |
 
 
 def _rounding_margin(exponent: int, *compared: TreeRows) -> float:
-    """Return by how much two sums over entries of rows, of numbers up to 2 to this power in total, may be wrong."""
+    """Return the maximum rounding error of two sums over entries of rows, of numbers up to 2**exponent in total."""
     widest = max(int(np.diff(rows.indptr).max(initial=0)) for rows in compared)
     return math.ldexp(widest + 8.0, min(exponent - 52, 900))
 
 
 def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
-    """Return which distinct pair (point, count) each entry is, and the pairs, sorted."""
+    """Return the index of the distinct pair (point, count) of each entry, and the sorted pairs."""
     width = int(rows.counts.max(initial=0)) + 1
     if rows.n_points * width > max(1 << 22, 4 * len(rows.points)):
         keys, places = np.unique(rows.points * np.int64(width) + rows.counts, return_inverse=True)
@@ -731,7 +731,7 @@ def _distinct_pairs(rows: TreeRows) -> tuple[Int32, Int32, Float64]:
 
 
 def _by_blank_cost(centers: TreeRows, ground: GroundCost) -> tuple[Float64, Float64]:
-    """Return each center's entries by rising cost from ⊥: these costs, and the masses."""
+    """Return each center's entries by ascending cost from ⊥: these costs, and the masses."""
     costs = ground.to_blank[centers.points]
     order = np.lexsort((costs, np.repeat(np.arange(len(centers)), np.diff(centers.indptr))))
     return costs[order], centers.counts[order]

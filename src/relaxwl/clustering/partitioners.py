@@ -1,14 +1,14 @@
 """Ways to cluster the distinct trees of one depth.
 
 A partitioner has ``fit(rows, ground, rng)``, which returns a label for each row and the centers of the clusters, and
-``predict(rows, ground)`` where graphs that were not in fitting are to be scored. ``ground`` has the distances between
-the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` writes the
-distances out. In ``predict`` it also covers points and roots that fitting has not met: they come behind the others.
+``predict(rows, ground)``, which is needed for graphs that were not in the fit. ``ground`` has the distances between
+the rows' points, ⊥ last, and the costs between root codes as ``ground.roots``; ``np.asarray(ground)`` is the matrix of
+distances. In ``predict`` it also covers points and roots that were not seen in fitting, after the others.
 
-A partitioner that knows the distance of each row to the center of its cluster may return it, so that it is not computed
-again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
+A partitioner that knows the distance of each row to the center of its cluster may provide it, so that it is not
+computed again: in ``distances_`` after ``fit``, and by ``predict_with_distances(rows, ground)``.
 
-One that makes its centers from a sample of many rows can be fitted to shards of any size: see
+A partitioner that computes its centers from a sample of many rows can be fitted to shards of any size: see
 :class:`SamplingPartitioner`.
 """
 
@@ -86,7 +86,7 @@ class Partitioner(Protocol):
 class SamplingPartitioner(Partitioner, Protocol):
     """A partitioner that computes centers from a sample; the cluster of every row is then predicted.
 
-    Its ``fit(rows, ground, rng)`` finds what these methods find one after the other.
+    Its ``fit(rows, ground, rng)`` must give the same result as these methods in sequence.
     """
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Int64 | None:

@@ -19,7 +19,7 @@ from relaxwl.evaluation.tables import PAPER_ACCURACIES, PAPER_DATASETS
 from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"
-# The forms in which the table of accuracies is written, and the endings of their files.
+# Formats in which the table of accuracies is written, and their file extensions.
 TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
 
 
@@ -38,7 +38,7 @@ def run(arguments: Namespace, console: Console) -> None:
     records = [record for name in datasets for record in _evaluate(name, kernels, folder, arguments, console)]
     results = Results(records)
     reference = PAPER_ACCURACIES if arguments.paper else None
-    # Targets of one data set are rows, with their mean; kernels are rows otherwise.
+    # For several targets of a data set, rows are targets, with a mean; otherwise rows are kernels.
     options = {"reference": reference, "metric": arguments.scoring, "mean": any(": " in n for n in results.datasets)}
     table = results_table(results, **options)
     for form, suffix in TABLES:
@@ -48,7 +48,7 @@ def run(arguments: Namespace, console: Console) -> None:
         f"{table.render(arguments.format)}\n\n{runtime_table(results).render(arguments.format)}",
         [
             {
-                # Null where there is no number, because the kernel was given up.
+                # Null if there is no number, because the kernel did not finish.
                 "dataset": cell.dataset,
                 "kernel": cell.kernel,
                 "metric": cell.metric,
@@ -65,7 +65,7 @@ def run(arguments: Namespace, console: Console) -> None:
 
 
 def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> list[Any]:
-    """Evaluate kernels on one data set, target by target; there is no folder before there is something to evaluate."""
+    """Evaluate kernels on one data set, target by target; the folder is created only if this is possible."""
     source = open_source(name, arguments, console, several=True)
     splits = arguments.splits
     if splits is not None and Path(splits).is_dir():
@@ -80,7 +80,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
         y = whole_numbers(column[rows])
         part = Source(f"{source.name}: {target}", source.graphs[rows], y.astype(str) if y.dtype.kind == "O" else y)
         parts.append((part, rows))
-    for part, _ in parts:  # what cannot be evaluated is refused before anything is
+    for part, _ in parts:  # errors are raised before any evaluation
         part.require_targets(arguments.task)
     scaffolds = source.groups("scaffold") if splits is not None and splits.startswith("scaffold:") else None
     console.note(str(source))
@@ -114,7 +114,7 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
 
 def run_report(arguments: Namespace, console: Console) -> None:
     """Write the report page of earlier results."""
-    from relaxwl.reports.html import write_report  # needs matplotlib, which other commands do without
+    from relaxwl.reports.html import write_report  # needs matplotlib, unlike other commands
 
     path = Path(arguments.results)
     path = path / RESULTS_FILE if path.is_dir() else path
@@ -122,7 +122,7 @@ def run_report(arguments: Namespace, console: Console) -> None:
         raise UserError(f"{path}: there are no results; run 'relaxwl benchmark … --out DIR' first")
     output = Path(arguments.output)
     explorer = arguments.explorer
-    # The address of the explorer page as seen from the report.
+    # The path of the explorer page relative to the report.
     if explorer and not explorer.startswith(("http://", "https://")) and not (output.parent / explorer).is_file():
         if not Path(explorer).is_file():
             raise UserError(f"--explorer {explorer}: there is no such page; run 'relaxwl explain … -o {explorer}'")
@@ -140,7 +140,7 @@ def run_report(arguments: Namespace, console: Console) -> None:
 
 
 def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]:
-    """Return the data sets and kernels to evaluate; what makes no sense is refused before anything is loaded."""
+    """Return the data sets and kernels to evaluate; invalid ones raise an error before anything is loaded."""
     datasets, kernels = list(arguments.dataset), arguments.kernels
     if arguments.paper:
         folder, kernels = Path(arguments.data), kernels or list(PAPER_ACCURACIES)
@@ -157,7 +157,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     kernels = [name for part in kernels for name in part.split(",") if name]
     unknown = [name for name in kernels if name not in estimator_names() and ":" not in name]
     if any(":" in name for name in kernels):
-        sys.path.insert(0, str(Path.cwd()))  # where a user's own module lies, mostly
+        sys.path.insert(0, str(Path.cwd()))  # usually contains a user's own module
     if not datasets and unknown:
         raise UserError(
             f"{unknown[0]!r} is not a kernel; list data sets before --kernels, or write kernels as wl,rwl-star"

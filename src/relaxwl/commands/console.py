@@ -1,7 +1,7 @@
 """Output of commands: results, notes and progress.
 
-Results go to standard output, notes to standard error, and a bar of progress where that is a terminal. ``--quiet``
-leaves only results, ``--json`` makes results machine-readable.
+Results go to standard output, notes to standard error, with a progress bar if that is a terminal. ``--quiet`` prints
+only results, ``--json`` makes results machine-readable.
 """
 
 import io
@@ -18,7 +18,7 @@ from typing import Any
 
 from relaxwl._progress import ProgressBar, is_watched
 
-# Seconds after which an interrupt is repeated that seems to have gone nowhere.
+# Seconds after which an interrupt without effect is repeated.
 REPEAT_INTERVAL = 2.0
 
 
@@ -74,7 +74,7 @@ def in_options(text: str) -> str:
 def write_any_text() -> None:
     """Make standard output accept all characters, also those that its encoding lacks."""
     if os.name == "nt":
-        os.system("")  # from then on, a console of Windows obeys the sequences that wipe a line or write bold
+        os.system("")  # enables escape sequences in the Windows console, for erasing lines and bold text
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
@@ -89,8 +89,8 @@ def discard_output() -> None:
 def watch_interrupts() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether the user has interrupted the work, whatever exception was raised.
 
-    Where Python is called back, as the compiler does it, an exception goes nowhere: an interrupt is repeated until it
-    has reached the end of the work.
+    Exceptions in callbacks, such as those of the compiler, are lost, so an interrupt is repeated until the work has
+    ended.
     """
     seen = threading.Event()
     usual = signal.getsignal(signal.SIGINT)
@@ -147,7 +147,7 @@ class Console:
     def result(self, text: str, data: Any = None) -> None:
         """Print the result: ``text``, or ``data`` as JSON if requested."""
         if self.as_json:
-            # In another encoding, what it does not have would be written in a way that JSON does not know.
+            # In other encodings, characters that they lack would be written in a form that is not valid JSON.
             encoding = getattr(sys.stdout, "encoding", None) or ""
             text = json.dumps(data, ensure_ascii=not encoding.lower().startswith("utf"))
         try:

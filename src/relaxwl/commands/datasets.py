@@ -11,7 +11,7 @@ from relaxwl.datasets.fetch import cache_directory, download_tu
 from relaxwl.evaluation.statistics import describe_dataset
 from relaxwl.evaluation.tables import dataset_table
 
-# A few of the many data sets of the TU collection, as a start.
+# Some well-known data sets of the TU collection.
 WELL_KNOWN = [
     "MUTAG", "PTC_MR", "NCI1", "PROTEINS", "BZR", "COX2", "DD", "ENZYMES", "IMDB-BINARY", "IMDB-MULTI",
     "REDDIT-BINARY", "REDDIT-MULTI-5K", "COLLAB",

@@ -10,7 +10,7 @@ from relaxwl.costs.codebook import cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
-# Trees up to this size are compared node by node; larger ones by their distance alone.
+# Maximum size of trees for which an edit script is printed; for larger ones only the distance is.
 MAX_SCRIPT_SIZE = 2000
 WHOLE = re.compile(r"[0-9]+")
 

@@ -27,14 +27,14 @@ def run(arguments: Namespace, console: Console) -> None:
     with console.bar(source.name):
         matrix = getattr(kernel, method if arguments.apply else f"fit_{method}")(source.graphs)
     if arguments.model:
-        kernel.set_params(verbose=0).save(arguments.model)  # who loads it may not want to see its progress
+        kernel.set_params(verbose=0).save(arguments.model)  # the saved kernel should not report progress
         console.note(f"kernel saved to {arguments.model}; apply it to other graphs with --apply {arguments.model}")
     arrays: dict[str, Any] = {"K": matrix}
     summary = {"output": arguments.output, "graphs": matrix.shape[0]}
     words = f"Gram matrix of {len(source.graphs)} graphs written to {arguments.output}"
     if features:
         matrix = csr_array(matrix)
-        # What scipy.sparse.load_npz reads, and the classes beside it.
+        # The arrays that scipy.sparse.load_npz reads, and the classes.
         arrays = {
             "format": np.array(b"csr"), "shape": np.array(matrix.shape), "data": matrix.data,
             "indices": matrix.indices, "indptr": matrix.indptr, "_is_array": np.array(True),
@@ -83,7 +83,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
 
 
 def _clusters(text: str | None) -> Any:
-    """Read a rule for the number of clusters, or several with commas between them."""
+    """Read a rule for the number of clusters, or several rules separated by commas."""
     if text is None or text in ("sqrt", "log2"):
         return text
     if "," in text:

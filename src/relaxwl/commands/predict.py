@@ -34,16 +34,16 @@ from relaxwl.reports.effects import write_effects
 
 GRAPHS: dict[str, type] = {"classification": GraphClassifier, "regression": GraphRegressor}
 MOLECULES: dict[str, type] = {"classification": MoleculeClassifier, "regression": MoleculeRegressor}
-# A model does not remember which graphs or molecules it was fitted on.
+# Note on scores: a model cannot tell whether it was fitted on these graphs or molecules.
 KNOWN = " (optimistic if the model was trained on these {objects})"
-# Parts of which --validate holds one out.
+# Number of parts of the data, of which --validate holds one out.
 N_PARTS = 5
-# Training graphs that the page names beside each graph.
+# Number of nearest training graphs that the page lists for each graph.
 N_NEAREST = 3
 
 
 def run_fit(arguments: Namespace, console: Console) -> None:
-    """Fit a classifier or a regressor and save it; of shards, which are read one at a time, a linear model."""
+    """Fit a classifier or a regressor and save it; for shards, which are read one at a time, a linear model."""
     if Path(arguments.dataset, MANIFEST).exists():
         reading_options(arguments, SHARDS, arguments.dataset)
         source, shards = None, ShardedCollection.open(arguments.dataset)
@@ -140,7 +140,7 @@ def run_predict(arguments: Namespace, console: Console) -> None:
     answers, names = _answers(model, source, arguments.coverage), source.row_names()
     columns = list(names.values())
     n_rows = len(columns[0])
-    for answer in answers.values():  # empty where nothing could be read
+    for answer in answers.values():  # empty for rows that could not be read
         cells = dict(zip(source.readable.tolist(), answer.tolist(), strict=True))
         columns.append([cells.get(place, "") for place in range(n_rows)])
     text = io.StringIO()
@@ -185,7 +185,7 @@ def run_neighbors(arguments: Namespace, console: Console) -> None:
 def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
     """Return a model and the graphs to predict, read with the options of the fit.
 
-    A table without the column of SMILES is refused before the model is loaded.
+    A table without the column of SMILES raises an error before the model is loaded.
     """
     check_columns(arguments.dataset, arguments, read_value(arguments.model_file, "columns_"))
     model = load_predictor(arguments.model_file, (*GRAPHS.values(), *MOLECULES.values()))
@@ -223,7 +223,7 @@ def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float
 
 
 def _objects(model: Any, source: Source, places: Int64 | None = None) -> Any:
-    """Return what a model takes, all or at some places: molecules as they were read, so that none is read again."""
+    """Return the inputs of a model, all or at some positions; molecules are not read again."""
     if isinstance(source, MoleculeSource) and isinstance(model, tuple(MOLECULES.values())):
         molecules = source.table.molecules
         return molecules if places is None else [molecules[place] for place in places.tolist()]

@@ -29,15 +29,15 @@ from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
 from relaxwl.inputs.files import READERS, graph_files
 
-# Classes whose values in the file are named.
+# Maximum number of classes whose values in the file are listed, and of distinct whole numbers that count as classes.
 MEANINGS = 10
-# Ego networks that come with the package: egonets-1 to egonets-4, by density.
+# Names of embedded ego networks: egonets-1 to egonets-4, by density.
 EMBEDDED = re.compile(r"egonets-([1-4])")
-# Endings of tables of molecules, and the name of standard input, which holds one.
+# File extensions of tables of molecules, and the name of standard input, which contains one.
 TABLES = (".csv", ".tsv", ".smi", ".sdf")
 STANDARD_INPUT = "-"
 FOLDER, TABLE, TU, SHARDS = "a folder of graph files", "a table of molecules", "a data set in TU layout", "shards"
-# Options that a model of a folder of graph files remembers; of a table of molecules it remembers the columns.
+# Options that are stored in a model for a folder of graph files; for a table of molecules, the columns are stored.
 REMEMBERED = ("node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
 # Kinds of data sets, and the options of reading that apply to them.
 APPLY: dict[str, tuple[str, ...]] = {
@@ -53,11 +53,11 @@ APPLY: dict[str, tuple[str, ...]] = {
 class Source:
     """A data set with its name, graphs and targets.
 
-    ``y`` holds the targets: one array, or None; ``several`` those of several targets by name, with gaps. ``columns``
-    says how the graphs were read, as a model remembers it.
+    ``y`` is the array of targets, or None; ``several`` are several targets by name, with gaps. ``columns`` are the
+    reading options that a model stores.
     """
 
-    # Where its classes or numbers would stand.
+    # Description of the location of targets, for messages.
     targets_from = "a file NAME_graph_labels.txt, or --labels FILE:COLUMN for named graphs"
     things = "graphs"
     graphs: Any
@@ -76,7 +76,7 @@ class Source:
         return f"{self.name}: {self.graphs!r}"
 
     def require_targets(self, task: str | None = None) -> NDArray[Any]:
-        """Return the classes or the numbers, as the task says (by default as they are), or say that there are none."""
+        """Return the targets; raise an error if there are none, or if their type does not suit the task."""
         kind = "f" if self.y is None else self.y.dtype.kind
         numbers = task == "regression" or (task is None and self.y is not None and kind == "f")
         if self.y is None or self.y.ndim != 1 or kind not in ("iuf" if numbers else "biufU"):
@@ -108,7 +108,7 @@ class Source:
 
 
 class MoleculeSource(Source):
-    """A table of molecules; graphs, made when they are asked for, have no nodes where a row could not be read."""
+    """A table of molecules; graphs are created on demand, without nodes for rows that could not be read."""
 
     targets_from = "--target COLUMN selects the column"
     things = "molecules"
@@ -133,12 +133,12 @@ class MoleculeSource(Source):
 
     def groups(self, how: str) -> Int64:
         """Return the scaffold of each molecule, or a number that copies of a molecule share."""
-        from relaxwl.molecules import duplicates, scaffolds  # with all predictors, which other commands do without
+        from relaxwl.molecules import duplicates, scaffolds  # imports all predictors, which other commands do not need
 
         return (scaffolds if how == "scaffold" else duplicates)(self.table.molecules)
 
     def full_names(self) -> tuple[str | None, ...] | None:
-        """Return the names of the molecules, followed by their SMILES where these are not the names."""
+        """Return the names of the molecules, followed by their SMILES if these are not the names."""
         table = self.table
         rows = zip(table.names, table.smiles, table.columns.get(table.smiles_column, table.smiles), strict=True)
         return tuple(given or smiles if name in ("", given) else f"{name} {smiles}" for name, smiles, given in rows)
@@ -165,7 +165,7 @@ def reading_options(
 
 
 def _named(options: dict[str, Any]) -> dict[str, Any]:
-    """Return which labels and attributes to read, as ``as_collection`` and ``read_parquet`` take it."""
+    """Return which labels and attributes to read, as arguments of ``as_collection`` and ``read_parquet``."""
     lists = {key: [part.strip() for part in options[key].split(",")] for key in REMEMBERED[:4] if key in options}
     return {
         **{key: [part for part in parts if part] for key, parts in lists.items()},
@@ -203,7 +203,7 @@ def check_columns(name: str, arguments: Namespace, remembered: dict[str, Any] | 
 
 
 def _wanted(options: dict[str, Any], remembered: dict[str, Any] | None) -> list[str]:
-    """Return titles that the column of SMILES may have: that of the option, or that of the model's table."""
+    """Return possible titles of the column of SMILES: that of the option, or that of the model's table."""
     return [options["smiles"]] if "smiles" in options else [(remembered or {}).get("smiles", "smiles"), "smiles"]
 
 
@@ -220,15 +220,15 @@ def open_source(
     Parameters
     ----------
     name : str
-        As the user gives it.
+        Name of the data set on the command line.
     arguments : Namespace
-        The options of the command: those of reading that do not apply are refused.
+        The options of the command; reading options that do not apply raise an error.
     console : Console
-        Takes notes.
+        Prints notes.
     several : bool, default=False
-        Whether the command takes several targets.
+        Whether the command supports several targets.
     remembered : dict, optional
-        The ``columns_`` of a model: what holds where no option says otherwise.
+        The ``columns_`` of a model, which are the defaults of the options.
     """
     source = _open(name, arguments, console, remembered)
     if source.several is not None and not several:
@@ -259,7 +259,7 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         kept = {key: "yes" if options[key] is True else options[key] for key in REMEMBERED if key in options}
         return Source(path.stem if is_parquet else path.name, found, targets, {"kind": kind, **kept})
     data = read_tu(path, directed=reading_options(arguments, TU, name).get("directed", False))
-    # Classes are numbered from 0, as load_tu numbers them: a model means the same here and in Python.
+    # Classes are numbered from 0, as in load_tu, so that models are the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))
         more = ", …" if len(data.classes) > MEANINGS else ""
@@ -270,8 +270,8 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
 def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
     """Return the classes or numbers that ``--labels FILE[:COLUMN]`` gives the graphs, joined by their names.
 
-    The first column of the table holds the names of graphs, with or without the ending of their files. Several columns
-    with commas between them, or "all", give a dict of targets with gaps.
+    The first column of the table contains the names of graphs, with or without file extension. Several columns
+    separated by commas, or "all", give a dict of targets with gaps.
     """
     file, _, column = (option, "", "") if Path(option).is_file() else option.rpartition(":")
     if not Path(file).is_file():
@@ -339,7 +339,7 @@ def _open_table(name: str, arguments: Namespace, console: Console, remembered: d
 
 
 def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers of which all are whole, and few different, as integers: they are names of classes, mostly."""
+    """Return whole numbers with few distinct values as integers, because they are usually classes."""
     values = np.unique(y) if y.dtype.kind == "f" else y
     are_classes = y.dtype.kind == "f" and len(values) <= MEANINGS and bool((values % 1 == 0).all())
     return y.astype(np.int64) if are_classes else y

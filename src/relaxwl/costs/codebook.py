@@ -15,15 +15,15 @@ from relaxwl._validation import RandomState, as_seed
 Label = Any
 FloatArray = NDArray[np.float64]
 
-# Sums of floats that should be equal differ in the last digits; anything beyond this is a real violation.
+# Relative tolerance of comparisons between sums of floats, which differ by rounding.
 RELATIVE_TOLERANCE = 1e-9
 
-# Beyond this, neighboring whole numbers share a float.
+# Bound below which all integers are exact as floats.
 MAX_EXACT = 2**53
 
 
 def exceeds(cost: Any, bound: Any) -> Any:
-    """Whether costs are larger than their bounds by more than rounding; relative, as costs may be of any size.
+    """Whether costs exceed their bounds by more than rounding; relative, because costs may be of any size.
 
     >>> exceeds(np.array([9e-10, 1.0]), np.array([2e-10, 1.0 - 1e-12]))
     array([ True, False])
@@ -70,7 +70,7 @@ def uniform_matrix(n_labels: int, relabel: float, blank: float) -> FloatArray:
 class UniformCosts:
     """The costs of :func:`uniform_matrix` without a matrix, for a large number of labels.
 
-    It is indexed like the matrix, by arrays of whole numbers.
+    It is indexed like the matrix, by arrays of integers.
 
     Examples
     --------
@@ -152,21 +152,21 @@ def cost_text(cost: float) -> str:
 
 
 Metric = Literal["euclidean", "cityblock", "chebyshev"]
-# What columns are divided by before distances are taken; "auto" until a codebook is fitted.
+# Divisors of the columns before distances are computed; "auto" until a codebook is fitted.
 Scale = tuple[float, ...] | str | None
 
-# SciPy's names of the distances on attribute vectors that are metrics without further conditions.
+# Names in SciPy of the distances of attribute vectors that are always metrics.
 METRICS: dict[str, Metric] = {
     "euclidean": "euclidean",
     "manhattan": "cityblock",
     "cityblock": "cityblock",
     "chebyshev": "chebyshev",
 }
-# Distinct vectors that a codebook is made from; of more, a sample.
+# Maximum number of distinct vectors from which a codebook is made; more are sampled.
 SKETCH_ROWS = 1 << 16
 
 
-# Stands for a missing value where vectors are written at the nodes and edges of trees.
+# Marks a missing value of a vector in the labels of trees.
 GAP = "?"
 
 
@@ -179,15 +179,15 @@ class Codebook:
     centers : ndarray of shape (k, d)
         The vector of each code; read-only.
     metric : str
-        Name of the distance, as SciPy's ``cdist`` knows it.
+        Name of the distance in SciPy's ``cdist``.
     blank : float
         Cost of inserting or deleting a node; no two codes are farther apart than twice this.
     relabel : float or EditCost
-        What differing labels add in :meth:`paired_matrix`, or costs that say it.
+        Cost added for different labels in :meth:`paired_matrix`, or edit costs of labels.
     missing : float or None
         Distance of a missing value (NaN) from any other of its column; None if no value may be missing.
     scale : tuple of float or None
-        What each column is divided by before distances are taken; None for 1.
+        Divisor of each column before distances are computed; None for 1.
     """
 
     centers: FloatArray
@@ -201,7 +201,7 @@ class Codebook:
         checked_scale("scale", self.scale, fitted=True)
         for name in ("blank", "relabel", "missing"):
             value = getattr(self, name)
-            # Of an integer NumPy would make a matrix of integers.
+            # NumPy would make an integer matrix from an integer.
             object.__setattr__(self, name, float(value) if isinstance(value, int) else value)
         frozen = np.array(self.centers, dtype=np.float64)
         frozen.setflags(write=False)
@@ -219,7 +219,7 @@ class Codebook:
             )
         distinct, inverse, _ = _distinct_rows(rows)
         codes = np.empty(len(distinct), dtype=np.int32)
-        # One block of distances at a time: all at once would not fit for many nodes and codes.
+        # Distances are computed in blocks, because all at once would need too much memory.
         block = max(1, 4_000_000 // max(1, len(self.centers)))
         for start in range(0, len(distinct), block):
             rows = scaled(distinct[start : start + block], self.scale)
@@ -259,7 +259,7 @@ def checked_scale(name: str, scale: Any, fitted: bool = False) -> Scale:
 
 
 def scaled(rows: FloatArray, scale: Scale) -> FloatArray:
-    """Return rows with columns divided by their scale; "auto" is 1 where nothing was fitted."""
+    """Return rows with columns divided by their scale; "auto", if not fitted, is 1."""
     if scale is None or isinstance(scale, str):
         return rows
     if rows.shape[1] != len(scale):
@@ -272,13 +272,13 @@ def vector_distances(a: FloatArray, b: FloatArray, metric: Metric, missing: floa
     """Return the distances between the rows of two tables.
 
     With ``missing``, the distance within a column is min(difference, 2·missing), ``missing`` from NaN to a number and 0
-    from NaN to NaN. That is a metric, as a blank is a further point in the same way, and a norm of metrics is one too.
+    from NaN to NaN. That is a metric for the same reason as costs with a blank, and a norm of metrics is a metric too.
     """
     if missing is None:
         return cdist(a, b, metric) if len(a) and len(b) else np.zeros((len(a), len(b)))
     total = np.zeros((len(a), len(b)))
     for x, y in zip(a.T[:, :, None], b.T[:, None, :], strict=True):
-        absent = np.isnan(x).astype(np.float64) + np.isnan(y)  # of the two values
+        absent = np.isnan(x).astype(np.float64) + np.isnan(y)  # number of missing values
         gap = np.where(absent == 0, np.minimum(np.abs(x - y), 2 * missing), missing * (absent == 1))
         if metric == "chebyshev":
             np.maximum(total, gap, out=total)
@@ -308,8 +308,8 @@ def capped_matrix(distances: FloatArray, names: Sequence[Label] | None, blank: f
 class Sketch:
     """Distinct attribute vectors (or a sample of many) in lexicographic order, and the number of their occurrences.
 
-    Those are kept whose content has the lowest hash. So the sketch of a collection is that of the sketches of its
-    parts, and neither the order of the nodes nor the way they are parted matters.
+    A sample consists of the vectors with the lowest hashes. So the sketch of a collection can be computed from sketches
+    of its parts, and depends neither on the order of the nodes nor on the parts.
     """
 
     vectors: FloatArray
@@ -331,7 +331,7 @@ class Sketch:
         return cls(vectors, counts, all(part.whole for part in parts))._reduced()
 
     def deviations(self) -> tuple[float, ...]:
-        """Return the standard deviation of each column, 1 where it is constant; missing values do not count."""
+        """Return the standard deviation of each column without missing values, 1 for constant columns."""
         present = ~np.isnan(self.vectors) * self.counts[:, None]
         number = np.maximum(present.sum(axis=0), 1)
         values = np.nan_to_num(self.vectors)
@@ -345,9 +345,9 @@ class Sketch:
         counts = np.bincount(which, self.counts, minlength=len(vectors)).astype(np.int64)
         if len(vectors) <= SKETCH_ROWS:
             return Sketch(vectors, counts, self.whole)
-        # A number for each row that is spread evenly and depends on nothing but its content.
+        # A hash of the content of each row.
         state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
-        for column in np.where(np.isnan(vectors), np.nan, vectors).T.copy():  # NaN may be written in many ways
+        for column in np.where(np.isnan(vectors), np.nan, vectors).T.copy():  # NaN has many bit patterns
             state = (state ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
             state ^= state >> np.uint64(29)
         kept = np.sort(np.argsort(state, kind="stable")[:SKETCH_ROWS])
@@ -357,7 +357,7 @@ class Sketch:
 def quantize(
     sketch: Sketch, n_codes: int | None, random_state: RandomState, missing: float | None = None, scale: Scale = None
 ) -> FloatArray:
-    """Return the distinct rows, or as many k-means centers of them as asked for, in lexicographic order."""
+    """Return the distinct rows, or ``n_codes`` k-means centers of them, in lexicographic order."""
     if n_codes is None and not sketch.whole:
         raise ValueError(f"more than {SKETCH_ROWS} distinct attribute vectors need a codebook: give its size (n_codes)")
     distinct, counts = scaled(sketch.vectors, scale), sketch.counts
@@ -369,7 +369,7 @@ def quantize(
 
     weights, present = counts.astype(np.float64), ~np.isnan(distinct)
     points = distinct
-    if missing is not None:  # the mean where a value is missing, and that it is in a column of its own
+    if missing is not None:  # missing values become means, and indicators are added as columns
         known = weights @ present
         means = weights @ np.where(present, distinct, 0.0) / np.where(known > 0, known, 1.0)
         points = np.hstack([np.where(present, distinct, means), missing * ~present])
@@ -381,12 +381,12 @@ def quantize(
         known = members @ present
         with np.errstate(invalid="ignore"):
             centers = members @ np.where(present, distinct, 0.0) / known
-        centers[2 * known < members.sum(axis=1)[:, None]] = np.nan  # missing in most
+        centers[2 * known < members.sum(axis=1)[:, None]] = np.nan  # missing in most members
     return _distinct_rows(centers if scale is None else centers * np.array(scale))[0]
 
 
 def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the different rows in order, where each row is among them, and how often it occurs; NaN equals NaN."""
+    """Return the sorted distinct rows, the index of each row among them, and their counts; NaN equals NaN."""
     gaps = np.isnan(rows)
     keys = np.hstack([np.where(gaps, 0.0, rows), gaps]) if gaps.any() else rows
     _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
@@ -394,7 +394,7 @@ def _distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp], NDAr
 
 
 def attribute_rows(attributes: ArrayLike, missing: float | None = None) -> FloatArray:
-    """Return attributes as float64 rows with no negative zero to tell equal rows apart; NaN only if it has a cost."""
+    """Return attributes as float64 rows, with -0.0 replaced by 0.0; NaN is allowed only if it has a cost."""
     rows = np.asarray(attributes, dtype=np.float64)
     if rows.ndim == 1:
         rows = rows[:, None]

@@ -1,8 +1,8 @@
 """Costs of edits: γ on labels and the blank ⊥, validated to be a metric.
 
-Everything exact in this package (canceling equal children, pruning, memoizing) rests on γ being a metric, so
-a γ that is not one is refused with the labels that break it. The blank stands for "no node": the distance
-of a label from the blank is what inserting or deleting a node with this label costs.
+All exact methods of this package (canceling equal children, pruning, memoizing) require that γ is a metric, so any
+other γ raises an error that names the labels that violate it. The blank stands for "no node": the distance of a
+label from the blank is the cost of inserting or deleting a node with this label.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from relaxwl.costs.codebook import (
     vector_distances,
 )
 
-# What the edge to a child carries if arcs count: whether the arc leaves its parent or enters it.
+# Labels of edges to children in trees of directed graphs: the arc leaves or enters the parent.
 DIRECTION_MARKS = ("→", "←")
 
-# More labels than this that cost all the same are kept as a rule; fewer as a matrix, which compiled code knows already.
+# Maximum number of labels whose uniform costs are stored as a matrix, for which functions are already compiled.
 MANY_LABELS = 2048
 
 NodeCost = Callable[[Label, Label], float]
@@ -53,14 +53,14 @@ NodeCost = Callable[[Label, Label], float]
 class Rule:
     """Costs γ over a set of labels; one frozen, hashable class for each way to state costs."""
 
-    needs_check = False  # whether γ may fail to be a metric
+    needs_check = False  # whether γ might not be a metric
 
     def matrix(self, labels: tuple[Label, ...]) -> FloatArray:
         """Return γ over the labels and, last, the blank."""
         raise NotImplementedError
 
     def known_labels(self) -> tuple[Label, ...]:
-        """Return labels that represent all that may occur; empty if they are unknown."""
+        """Return labels that represent all possible ones; empty if they are unknown."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class UniformRule(Rule):
         return uniform_matrix(len(labels), self.relabel, self.insert_delete)
 
     def known_labels(self) -> tuple[Label, ...]:
-        """Return two labels: uniform costs treat all alike."""
+        """Return two labels, which represent all because costs are uniform."""
         return ("any", "other")
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class CallableRule(Rule):
 
 @dataclass(frozen=True)
 class EdgeAttributes:
-    """Distances between attribute vectors of edges, and into how many codes the vectors are quantized."""
+    """Distances between attribute vectors of edges, and the number of codes into which vectors are quantized."""
 
     metric: Metric
     n_codes: int | None
@@ -184,15 +184,15 @@ class EdgeAttributes:
     def matrix(self, edges: tuple[Label, ...], relabel: float) -> FloatArray:
         """Return the costs between edges, each a vector or a pair (label, vector).
 
-        Differing labels add ``relabel``. Arcs that point another way cost at least ``relabel``: the larger of the two,
-        as their sum could exceed deleting and inserting. A maximum of metrics is a metric.
+        Different labels add ``relabel``. Between arcs of different directions, the cost is at least ``relabel``: the
+        maximum, because a sum could exceed deleting and inserting. A maximum of metrics is a metric.
         """
         try:
             rows = scaled(_rows(edges, self.missing), self.scale)
         except (TypeError, ValueError) as error:
             raise ValueError(f"edge_metric needs edges with attribute vectors, not {listing(edges)}") from error
         costs = vector_distances(rows, rows, self.metric, self.missing)
-        # What stands on the edges of a tree beside vectors, as ``relaxwl.graphs`` puts it together.
+        # Directions and labels that edges of a tree have besides vectors, as encoded by ``relaxwl.graphs``.
         directions, labels = [], []
         for edge in edges:
             symbol = edge[0] if _is_pair(edge) else None
@@ -684,7 +684,7 @@ class EditCost:
             return costs
         a, b = np.unravel_index(int(np.argmin(slack)), slack.shape)
         allowed, both = 2 * blank + float(slack[a, b]), 2 * blank + deleting[a] + deleting[b]
-        # Sums are compared, not their differences: what is left of 1 + 0.1 - 1 is not 0.1 to the last digits.
+        # Sums are compared instead of differences, because 1 + 0.1 - 1 is not exactly 0.1.
         if exceeds(dearest + node_costs[a, b], both):
             cheaper = f"edge_relabel ≤ {allowed:g} or " if allowed > 0 else ""
             raise ValueError(

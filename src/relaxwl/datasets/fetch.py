@@ -1,7 +1,7 @@
 """Downloading data sets of the TU collection into a cache.
 
-The standard library does it: pooch 1.9 has no bound on the size of a download and none on its time as a whole, tries a
-refusal and a failure again alike, and replaces a good copy before the new one is checked.
+By the standard library, because pooch 1.9 does not limit the size or total time of a download, retries after permanent
+as well as temporary errors, and replaces a valid copy before the new one is checked.
 """
 
 import http.client
@@ -29,14 +29,14 @@ logger = logging.getLogger(__name__)
 BASE_URL = "https://www.chrsmrrs.com/graphkerneldatasets"
 LIST_URL = "https://chrsmrrs.github.io/datasets/docs/datasets/"
 
-# What all attempts together may take unless the caller says otherwise: the largest set at a tenth of a usual speed.
+# Default time limit of all attempts together: enough for the largest data set at a tenth of a usual speed.
 TIME_LIMIT_SECONDS = 1200.0
 ATTEMPTS = 4
 BACKOFF_SECONDS = 0.5
 TIMEOUT_SECONDS = 30
-# What a server says when trying again may help.
+# Status codes of temporary errors, after which another attempt may succeed.
 TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
-# Several times the largest data set of the collection, and far below what fills a disk.
+# Maximum size of a download: several times the largest data set of the collection, and far below the size of a disk.
 MAX_DOWNLOAD_BYTES = 4 * 2**30
 _CHUNK_BYTES = 2**18
 
@@ -126,7 +126,7 @@ def download_tu(
 def cache_directory() -> Path:
     """Return the folder for downloaded data sets.
 
-    The environment variable RELAXWL_CACHE decides; without it, the place that the platform has for such files.
+    This is the environment variable RELAXWL_CACHE or, if it is not set, the platform's folder for such files.
     """
     chosen = os.environ.get("RELAXWL_CACHE")
     if chosen:
@@ -180,7 +180,7 @@ def _receive(name: str, url: str, file: BinaryIO, deadline: Deadline) -> None:
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             reason = getattr(error, "reason", None) or error
             problem = str(reason) or type(reason).__name__
-        except (ValueError, OverflowError, LookupError) as error:  # a redirect to what is no address
+        except (ValueError, OverflowError, LookupError) as error:  # a redirect to an invalid address
             raise DownloadError(f"cannot download {url}: it redirects to an invalid address ({error})") from None
         logger.warning("%s, attempt %d of %d: %s", url, attempt + 1, ATTEMPTS, problem)
     raise DownloadError(

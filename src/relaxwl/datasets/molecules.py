@@ -35,17 +35,17 @@ from relaxwl.datasets.smiles import (
     written,
 )
 
-# Rows that a notebook shows.
+# Maximum number of rows that are shown in a notebook.
 N_SHOWN = 5
-# Cells that are filled in for rows that lack columns: a header may have many, and such a row a single byte.
+# Maximum number of cells that are filled in for short rows: a header may have many columns, and a row only one byte.
 MAX_FILLED = 5 * 10**6
 # Cells of the properties of an SDF file for each value that is there, and beyond those.
 CELLS_PER_VALUE = 10
-# What to do about a row that cannot be read.
+# Advice for rows that cannot be read.
 ADVICE = "errors='skip' leaves such rows out"
-# Columns that name molecules where nobody says which does, whatever their case: name, id, "Compound ID", mol_id.
+# Titles of columns that contain names of molecules by default, ignoring case: name, id, "Compound ID", mol_id.
 NAMING = re.compile(r"(.*[\W_])?(name|id)", re.IGNORECASE)
-# Cells of several targets that say that nothing was measured, whatever their case.
+# Cells that mark missing values of targets, ignoring case.
 GAPS = ("", "nan", "na", "n/a", "none", "null")
 
 
@@ -167,7 +167,7 @@ def load_molecules(
     >>> graphs.names, y.tolist()
     (('ethanol', 'methane'), [-5.0, 2.0])
     """
-    # Parts of graphs are sent faster than molecules, but cannot be standardized.
+    # Parts of graphs are sent between processes faster than molecules, but cannot be standardized.
     style = None if standardize else AtomStyle.of(**options)
     settings: Any = {"errors": errors, "max_atoms": max_atoms, "name": name, "standardize": standardize}
     table = read_molecules(path, smiles, target, **settings, n_jobs=n_jobs, style=style)
@@ -324,9 +324,9 @@ def smiles_column(columns: dict[str, list[str]], wanted: Sequence[str], place: s
 def read_columns(
     file: Iterable[str], place: str, ending: str = ".csv", errors: str = "raise"
 ) -> tuple[list[int], dict[str, list[str]]]:
-    """Return the lines and the columns of a table with a header, as texts; a broken row is an error, or empty.
+    """Return the lines and the columns of a table with a header, as strings; a broken row is an error, or empty.
 
-    ``ending`` tells the delimiter: tabs in ``.tsv``, spaces and no header in ``.smi``, commas in all else.
+    ``ending`` determines the delimiter: tabs in ``.tsv``, spaces and no header in ``.smi``, otherwise commas.
     """
     rows = table_rows(file, place, ending)
     header = ["smiles", "name"] if ending == ".smi" else next(rows, (0, []))[1]
@@ -409,7 +409,7 @@ def _read_sdf(
                 properties = {key: str(found.GetProp(key)).strip() for key in keys}
             except UnicodeDecodeError as error:
                 raise MoleculeTableError(f"{path}, molecule {index + 1} is not text in UTF-8: {error.reason}") from None
-            # The SMILES is that of the molecule, whatever a property of this name says.
+            # The SMILES is that of the molecule, even if there is a property of this name.
             smiles = "" if problem else str(chem.MolToSmiles(found))
             records.append({"name": properties.pop("_Name", ""), **properties, "smiles": smiles})
     lost = sum(molecule is None for molecule in molecules)
@@ -439,7 +439,7 @@ def _sdf_sizes(path: Path) -> list[tuple[int, int]]:
                 counts = [int(cell) if cell.isdigit() else 0 for cell in (line[:3].strip(), line[3:6].strip())]
             elif line.startswith(b"M  V30 "):
                 joined += line[7:].rstrip(b"\r\n")
-                if joined.endswith(b"-") and len(joined) < 10_000:  # goes on in the next line
+                if joined.endswith(b"-") and len(joined) < 10_000:  # continued in the next line
                     joined = joined[:-1]
                     continue
                 words = joined.upper().split()
@@ -455,8 +455,8 @@ def read_targets(
 ) -> NDArray[Any]:
     """Return the targets as numbers, or as strings if none is a number.
 
-    What is missing is an error unless ``errors`` says otherwise. With ``gaps`` it may be missing: as NaN among numbers,
-    as None among texts, which are objects then.
+    Missing targets raise an error unless ``errors`` allows them. With ``gaps`` they become NaN among numbers, and None
+    among strings, whose array then has dtype object.
     """
     numbers = np.array([_number(value) for value in values], np.float64)
     missing = np.array([value.lower() in GAPS if gaps else not value for value in values], bool)

@@ -30,7 +30,7 @@ from relaxwl.graphs.labels import Label, Vocabulary, plain_label
 
 Batch = tuple[GraphCollection, NDArray[Any] | None]
 
-# Columns as write_parquet calls them and as hubs do; the first that is there is read.
+# Names of columns in write_parquet and in data hubs; the first that exists is read.
 COLUMNS = {
     "node_labels": ("node_label",),
     "edge_labels": ("edge_label",),
@@ -39,14 +39,14 @@ COLUMNS = {
 }
 METADATA = b"relaxwl"
 BATCH = 1024
-# What pyarrow raises on a file that is damaged, and we on rows that are no graphs.
+# Exceptions raised by pyarrow for damaged files, and by this package for rows that are not graphs.
 READ_ERRORS = (
     ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError,
     ValueError,
 )  # fmt: skip
 ADVICE = "read it with a smaller batch_size"
 EDGE_FORMS = ("lists", "pairs")
-# Nodes that a file may have without a word on any of them: a number alone would be room for millions.
+# Maximum number of nodes beyond the number of values in a file: num_nodes alone could otherwise ask for millions.
 BARE_NODES = 2**20
 
 
@@ -226,7 +226,7 @@ def _is_json(graphs: GraphCollection, kind: str) -> bool:
 
 
 class _Noted(NamedTuple):
-    """Metadata of :func:`write_parquet`; files of others have none."""
+    """Metadata written by :func:`write_parquet`; other files have none."""
 
     ours: bool
     directed: bool | None
@@ -279,7 +279,7 @@ Row = dict[str, Any]
 
 
 def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, noted: _Noted) -> Iterator[list[Row]]:
-    """Yield rows as small arrays, batch by batch; without a ``size`` all of them will be in memory at once."""
+    """Yield rows as small arrays, batch by batch; without a ``size`` the caller keeps all of them in memory."""
     _, parquet = _pyarrow()
     with parquet.ParquetFile(path) as file:
         known = file.schema_arrow.names
@@ -297,7 +297,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
         n_rows, groups = read_chunks(path)
         chunks = [chunk for group in groups for chunk in group if chunk.name in wanted]
         n_values = check_pages(path, n_rows, chunks)
-        # What does not fit into memory is refused, whatever it is packed to.
+        # Values that do not fit into memory raise an error, even if they are highly compressed.
         n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for chunk in chunks)
         share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
         check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
@@ -317,7 +317,7 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
 
 
 def _holds_integers(kind: Any, depth: int) -> bool:
-    """Whether a type is that of integers within so many lists; a column without values has no type."""
+    """Whether a type is integers nested in ``depth`` lists; a column without values has the type null."""
     types = _pyarrow()[0].types
     if types.is_null(kind):
         return True
@@ -341,7 +341,7 @@ def _edge_form(file: Any) -> str:
                 raise GraphError(
                     index, "edge_index must be two lists of node numbers of one length, or a list of pairs"
                 )
-            elif rows[0][1] != rows[1][0]:  # else both readings have the same edges
+            elif rows[0][1] != rows[1][0]:  # otherwise, both forms describe the same edges
                 open_question = index
         begin += len(batch)
     if len(found) > 1:
@@ -364,7 +364,7 @@ def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[s
             if name not in known:
                 raise ValueError(f"{os.fspath(path)} has no column {name!r}; {there_are(known)}")
         chosen[part] = names
-    for kind in ("node", "edge"):  # a column that serves as label is not an attribute as well, unless asked for
+    for kind in ("node", "edge"):  # a column that is used as label is not an attribute too, unless requested
         if columns.get(f"{kind}_attributes") is None:
             chosen[f"{kind}_attributes"] = [
                 name for name in chosen[f"{kind}_attributes"] if name not in chosen[f"{kind}_labels"]
@@ -375,7 +375,7 @@ def _chosen(known: list[str], columns: dict[str, Any], path: str | os.PathLike[s
 def _row(row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[str], form: str, asked: _Asked) -> Row:
     edges = _edges(row["edge_index"], form, index)
     size = row.get("num_nodes")
-    if isinstance(size, list):  # as some hubs keep it
+    if isinstance(size, list):  # as in some data hubs
         size = size[0] if len(size) == 1 else -1
     n_nodes = size if size is not None else int(edges.max(initial=-1)) + 1
     found: Row = {"n_nodes": n_nodes, "edges": edges, "name": row.get("name"), "y": row.get(asked.target or "")}
@@ -408,7 +408,7 @@ def _edges(given: list[list[int]] | None, form: str, index: int) -> NDArray[np.i
 
 
 def _label(value: Any) -> Any:
-    """Return a label; a list of one is what it holds."""
+    """Return a label; a list of one label is replaced by the label."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return None if value is None else plain_label(value)
 
@@ -423,7 +423,7 @@ def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollectio
     for row in rows:
         builder.add(row["n_nodes"], row["edges"], **{part: row[part] for part in COLUMNS})
     found = [row["name"] for row in rows]
-    # What we wrote are names, empty ones too.
+    # Strings written by write_parquet are names, even if they are empty.
     ours = noted.ours and bool(found) and all(isinstance(name, str) for name in found)
     names = tuple(map(str, found)) if ours else common_names(found)
     return GraphCollection(**builder.build(), names=names)

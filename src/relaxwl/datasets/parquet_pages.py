@@ -1,7 +1,7 @@
 """Bounds on the pages of a Parquet file by their headers, before anything is unpacked.
 
-The end of the file may say anything of its columns. pyarrow makes room by the headers of the pages, which are therefore
-added up here, in the order in which it reads them.
+The metadata at the end of the file may be wrong. pyarrow allocates memory by the headers of the pages, which are
+therefore summed up here, in the order in which pyarrow reads them.
 """
 
 import os
@@ -12,21 +12,21 @@ from typing import Any, BinaryIO, NamedTuple
 from relaxwl._memory import check_memory
 from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES
 
-# What a value of a column takes while a row becomes a graph.
+# Bytes of memory per value of a column while rows are converted to graphs.
 VALUE_BYTES = 100
-# Values that a file may hold whatever its size, and for each of its bytes. A row takes as much memory as ten values,
-# and to read the header of a page as much time as a thousand: columns may share pages.
+# Maximum number of values of a file: a constant, plus this many per byte. A row counts as ten values, because of its
+# memory, and a page as a thousand, because of the time to read its header: columns may share pages.
 FREE_VALUES, VALUES_PER_BYTE = 2**20, 200
 VALUES_PER_ROW, VALUES_PER_PAGE = 10, 1000
-# Numbers by which Thrift calls a struct, and Parquet columns of texts and pages of words.
+# Codes of a struct in Thrift, and of columns of byte arrays and dictionary pages in Parquet.
 STRUCT, BYTE_ARRAY, DICTIONARY_PAGE = 12, 6, 2
-# The encoding of texts as what they add to the text before: each can be as long as all that is stored.
+# The encoding of strings by their difference to the previous one; each string can be as long as all stored bytes.
 DELTA_BYTE_ARRAY = 7
-# Methods of compression by number, as far as pyarrow unpacks them by themselves.
+# Codes of the compression methods that pyarrow can unpack separately.
 CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
-# Bytes of a header to read; only those with long statistics are longer than the first.
+# Numbers of bytes of a header to try; only headers with long statistics exceed the first.
 HEADER_BYTES = (2**10, 2**16, 2**24)
-# pyarrow reads on for so many bytes, since an old writer left them out of the size of a column.
+# pyarrow reads this many bytes beyond the end of a column, because an old writer stated sizes without them.
 BYTES_BEYOND = 100
 ADVICE = "if you trust it, write it anew with pyarrow.parquet.write_table(…, compression=None, use_dictionary=False)"
 
@@ -59,7 +59,7 @@ class Page(NamedTuple):
 def read_chunks(path: str | os.PathLike[str]) -> tuple[int, list[list[Chunk]]]:
     """Return the number of rows, and the columns of each group of rows.
 
-    pyarrow ends the process where it is asked for those of some damaged files, so their description is read here.
+    The metadata is read here, because pyarrow ends the process when it reads that of some damaged files.
     """
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -82,7 +82,7 @@ def read_chunks(path: str | os.PathLike[str]) -> tuple[int, list[list[Chunk]]]:
 def _chunk(column: dict[int, Any], width: int) -> Chunk:
     path = b".".join(column[3]).decode()
     begin = column[9]
-    if 0 < column.get(11, 0) < begin:  # of the page of words
+    if 0 < column.get(11, 0) < begin:  # the dictionary page
         begin = column[11]
     return Chunk(
         path.split(".")[0],
@@ -98,10 +98,10 @@ def _chunk(column: dict[int, Any], width: int) -> Chunk:
 
 
 def check_pages(path: str | os.PathLike[str], n_rows: int, chunks: list[Chunk]) -> int:
-    """Raise an error if the columns hold much more than the size of the file allows; return how many values they hold.
+    """Raise an error if the columns hold much more than the size of the file allows; return their number of values.
 
-    At most 64 MiB and 200 times the file as pages, and as much again as texts, since a dictionary or prefixes repeat
-    texts.
+    Pages may take at most 64 MiB plus 200 times the size of the file, and strings the same again, because dictionaries
+    and prefixes repeat strings.
     """
     size = Path(path).stat().st_size
     most_bytes, most_values = FREE_BYTES + BYTES_PER_BYTE * size, FREE_VALUES + VALUES_PER_BYTE * size
@@ -137,7 +137,7 @@ def _more(found: int, most: int) -> str:
 
 
 def _pages(file: BinaryIO, chunk: Chunk, size: int) -> Iterator[Page]:
-    """Yield the pages of a column as pyarrow meets them."""
+    """Yield the pages of a column in the order in which pyarrow reads them."""
     at, seen = chunk.begin, 0
     if not 0 <= at <= chunk.end <= size:
         raise ValueError("a column lies outside of the file")
@@ -154,7 +154,7 @@ def _pages(file: BinaryIO, chunk: Chunk, size: int) -> Iterator[Page]:
 
 
 def _header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
-    """Return the header of the page that begins at a place, and where its content begins."""
+    """Return the header of the page that begins at a position, and the position of its content."""
     for length in HEADER_BYTES:
         file.seek(at)
         try:
@@ -166,7 +166,7 @@ def _header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
 
 
 def _longest(file: BinaryIO, page: Page, codec: int) -> int:
-    """Return the length of the longest word of a page, or of the page if it cannot be unpacked here."""
+    """Return the length of the longest entry of a dictionary page, or of the page if it cannot be unpacked here."""
     import pyarrow
 
     file.seek(page.begin)
@@ -185,7 +185,7 @@ def _longest(file: BinaryIO, page: Page, codec: int) -> int:
 
 
 def _thrift(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    """Return a value in the compact protocol of Thrift, a struct as a dictionary by field number, and where it ends."""
+    """Return a value in the compact protocol of Thrift, a struct as a dictionary by field number, and its end."""
 
     def varint(at: int) -> tuple[int, int]:
         value = shift = 0

@@ -1,4 +1,4 @@
-"""Molecules as graphs: atoms are nodes, bonds are edges. RDKit reads the SMILES, and is imported only then."""
+"""Molecules as graphs: atoms are nodes, bonds are edges. RDKit is imported only when molecules are read."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.building import CollectionBuilder, common_names
 
-# What an atom can be labeled by, in the order in which it stands in the label.
+# Features of atoms that labels can contain, in this order.
 ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
     "element": lambda atom: str(atom.GetSymbol()),
     "charge": lambda atom: f"{atom.GetFormalCharge():+d}" if atom.GetFormalCharge() else "",
@@ -30,22 +30,22 @@ ATOM_FEATURES: dict[str, Callable[[Any], str]] = {
 }
 RICH = ("element", "charge", "hydrogens", "aromatic", "ring")
 ERRORS = ("raise", "skip", "nan")
-# The atoms of a SMILES, counted before RDKit reads it: what it takes grows with the square of their number and more.
+# The atoms of a SMILES, counted before RDKit reads it, because its time grows at least quadratically in their number.
 ATOM = re.compile(r"\[[^][]*\]|Br|Cl|[BCNOPSFIbcnops*]")
-# Numbers that close rings, outside of brackets.
+# Ring-closure digits, outside of brackets.
 CLOSURE = re.compile(r"\[[^][]*\]|(%\d\d|%\(\d+\)|\d)")
 MAX_ATOMS = 1000
-# Characters for each atom that may be there: isotopes, charges and brackets take a dozen.
+# Maximum number of characters of a SMILES per allowed atom; isotopes, charges and brackets take a dozen.
 TEXT_PER_ATOM = 100
-# RDKit lists all smallest rings, of which a short text may have any number: twenty four-membered rings that share
-# atoms in a circle form a million large ones. Texts and molecules with fewer rings are not looked at more closely.
+# RDKit lists all smallest rings, of which a short SMILES can have very many: twenty four-membered rings that share
+# atoms in a circle form a million large ones. Below these numbers of rings, characters or bonds, this is not checked.
 FEW_RINGS, FEW_CHARACTERS, FEW_BONDS = 12, 80, 40
-# Independent rings within one family of equal ones, each of which may double the rings that are listed: as many rings
-# in several families are refused, too. And bonds beyond six an atom in all.
+# Maximum number of independent rings in a family of rings of equal size (each may double the number of rings that RDKit
+# lists; the sum over all families is bounded alike), and of bonds beyond six per atom in total.
 MAX_FAMILY, MAX_CROWDED = 12, 200
 # Characters of what RDKit says of a molecule.
 LONGEST_REASON = 100
-# Unreadable molecules that a warning names before it only counts them.
+# Maximum number of unreadable molecules that a warning lists; it counts the others.
 NAMED = 3
 
 AtomLabels = str | Sequence[str] | Callable[[Any], Any]
@@ -237,7 +237,7 @@ def from_smiles(
     """
     style = AtomStyle.of(atom_labels, bond_labels, hydrogens, stereo, isotopes)
     texts = strings if isinstance(strings, str) else list(strings)
-    wanted = None if standardize else style  # parts of graphs cannot be written as SMILES
+    wanted = None if standardize else style  # parts of graphs cannot be converted to SMILES
     read = read_smiles(texts, errors, max_atoms=max_atoms, n_jobs=n_jobs, style=wanted, standardize=standardize)
     names = [text if isinstance(text, str) else "" for text in texts]
     return collected(read, written(read) if standardize else texts, style, errors, return_index, names)
@@ -311,10 +311,10 @@ def read_smiles(
     style: "AtomStyle | None" = None,
     standardize: bool = False,
 ) -> list[Any]:
-    """Return an RDKit molecule for each text, None for one that cannot be read unless ``errors`` is "raise".
+    """Return an RDKit molecule for each string, None for one that cannot be read unless ``errors`` is "raise".
 
-    Texts of a file are named by their ``lines``, others by their positions. With a ``style`` molecules are returned as
-    the parts of graphs, which are smaller to send between the ``n_jobs`` processes that read many texts.
+    Messages name strings of a file by their ``lines``, others by their positions. With a ``style``, molecules are
+    returned as parts of graphs, which are smaller to send between the ``n_jobs`` processes.
     """
     check_choice("errors", errors, ERRORS)
     if max_atoms is not None:
@@ -334,12 +334,12 @@ def read_smiles(
 def _read(
     texts: Sequence[Any], max_atoms: int | None, style: "AtomStyle | None", stop: bool, standardize: bool
 ) -> list[Any]:
-    """Return molecules, or the parts of their graphs; with ``stop`` nothing behind what cannot be read."""
+    """Return molecules, or the parts of their graphs; with ``stop``, nothing after the first unreadable one."""
     chem = import_rdkit()
     from rdkit import rdBase
 
     found: list[Any] = []
-    with rdBase.BlockLogs():  # what it prints we say ourselves, with the position
+    with rdBase.BlockLogs():  # problems are reported by this package, with positions
         for text in texts:
             molecule, problem = _parsed(chem, text, max_atoms)
             if molecule is not None and standardize:
@@ -446,7 +446,7 @@ def _parsed(chem: ModuleType, text: object, max_atoms: int | None) -> tuple[Any,
         if problem:
             return None, problem
         molecule = chem.MolFromSmiles(text)
-        if molecule is None:  # because of its syntax, or of what RDKit finds wrong with the molecule
+        if molecule is None:  # invalid syntax, or RDKit rejects the molecule
             unchecked = chem.MolFromSmiles(text, sanitize=False)
             if unchecked is None:
                 return None, "not a valid SMILES string"
@@ -461,7 +461,7 @@ def too_large(n_atoms: int, n_rings: int, max_atoms: int, *, hydrogens: bool = F
     """Return why a molecule with this number of atoms and rings is too large, or an empty string.
 
     RDKit takes minutes for a hundred atoms that are all connected to each other, and ends the process for a few more.
-    ``hydrogens``, which are not kept, are at most three for each other atom.
+    With ``hydrogens``, which are not kept, there may be three more atoms for each other atom.
     """
     if n_atoms > (4 * max_atoms if hydrogens else max_atoms):
         return f"{n_atoms} atoms are more than max_atoms={max_atoms} allows"
@@ -495,7 +495,7 @@ def check_sizes(smiles: Iterable[str], node_counts: Int64) -> None:
     for text, n_nodes in zip(smiles, node_counts.tolist(), strict=False):
         if len(text) > MAX_ATOMS and sum(1 for _ in ATOM.finditer(text)) > max(MAX_ATOMS, 4 * n_nodes):
             raise ValueError(f"{shortened(text)} is not the SMILES of a graph of {n_nodes} nodes")
-        text.encode()  # half a character of UTF-16 is no text
+        text.encode()  # raises an error for lone surrogates
         if len(text) > FEW_CHARACTERS and (problem := _tangled_text(import_rdkit(), text)):
             raise ValueError(f"{shortened(text)}: {problem}")
 
@@ -531,7 +531,7 @@ def shortened(text: object, limit: int = 60) -> str:
 
 @dataclass(frozen=True)
 class AtomStyle:
-    """Rules that turn atoms and bonds into labels."""
+    """Rules by which atoms and bonds are labeled."""
 
     atom_label: Callable[[Any], Any]
     bond_labels: bool
@@ -562,7 +562,7 @@ class AtomStyle:
         return cls(label, bond_labels, stereo, hydrogens, "chirality" in wanted)
 
     def parts(self, molecule: Any) -> dict[str, Any]:
-        """Return one molecule as ``CollectionBuilder.add`` takes it."""
+        """Return one molecule as arguments of ``CollectionBuilder.add``."""
         chem = import_rdkit()
         if self.hydrogens:
             molecule = chem.AddHs(molecule)
@@ -597,7 +597,7 @@ def collected(
 ) -> Any:
     """Return molecules, or the parts of their graphs, as graphs that remember their sources.
 
-    None stands for what could not be read, of which no more is said.
+    None represents an unreadable molecule, about which no further warning is given.
     """
     builder = CollectionBuilder()
     nothing = {"n_nodes": 0, "edges": [], "node_labels": [], "edge_labels": [] if style.bond_labels else None}
@@ -616,5 +616,5 @@ def collected(
 
 
 def _all_parts(molecules: Sequence[Any], style: AtomStyle) -> list[dict[str, Any] | None]:
-    """Return molecules as the parts of graphs; what has been made such parts stays as it is."""
+    """Return molecules as the parts of graphs; existing parts are not changed."""
     return [one if one is None or isinstance(one, dict) else style.parts(one) for one in molecules]

@@ -1,13 +1,13 @@
 """Generators of labeled benchmarks: ego networks with matched counts, and noisy copies of template graphs.
 
-How an ego network comes about is told in :func:`make_egonets`. Three of its four network models are *meeting
-processes*: each pair of people meets at a random time, the sooner the higher the pair's rate, and the network at
-any moment consists of the pairs that have met. Watching the ego until it has ``n`` neighbors, and the neighbors
-until they share ``m`` edges, gives both counts exactly and changes nothing about which pairs are likely. The fourth
-model grows node by node and is cut to the same counts.
+Ego networks are described in :func:`make_egonets`. Three of its four network models are *meeting processes*: each
+pair of people meets at a random time, the sooner the higher the pair's rate, and the network at any time consists of
+the pairs that have met. Observing the ego until it has ``n`` neighbors, and the neighbors until they share ``m``
+edges, gives both counts exactly and does not change which pairs are likely. The fourth model grows node by node and
+is cut to the same counts.
 
-The parameters below were chosen beforehand, from the literature on the models and from counts of nodes and edges
-alone. No kernel was run to choose them; please keep it so, or the benchmark says nothing.
+The parameters below were chosen in advance, from the literature on the models and from counts of nodes and edges
+alone. No kernel was run to choose them; this must remain so, or the benchmark would be biased.
 """
 
 import random
@@ -34,15 +34,15 @@ _LEVELS = {
     4: ((250, 270), (0.15, 0.19)),
 }
 
-# Below this size the lowest density would leave less than one edge a node, and the levels would be the same.
+# Minimum number of nodes: below it, the lowest density would give less than one edge per node, and equal levels.
 _FEWEST_NODES = 20
 
-# A meeting process runs on this many nodes for each neighbor of the ego: enough that the ego sees a part only.
+# Number of nodes of a meeting process per neighbor of the ego: large enough that the ego meets only a part.
 _POPULATION = 6
 
-# The first n of random times are taken by argsort, not by argpartition, whose order differs between machines.
+# The first n random times are selected by argsort, not by argpartition, whose order differs between machines.
 
-# Pareto tails of the activities, as exponents of the density: the span that is reported for social networks.
+# Range of the exponents of the Pareto densities of activities, as reported for social networks.
 _TAIL_EXPONENTS = (2.5, 3.5)
 
 
@@ -179,7 +179,7 @@ def make_egonets(
     rng = as_generator(random_state)
     sizes = rng.integers(nodes[0], nodes[1] + 1, n_graphs)
     drawn = np.rint(rng.uniform(*_LEVELS[level][1], n_graphs) * sizes * (sizes - 1) / 2).astype(np.int64)
-    edge_counts = np.maximum(drawn, sizes)  # one edge a node is what it takes to leave no node isolated
+    edge_counts = np.maximum(drawn, sizes)  # with fewer edges than nodes, some nodes might be isolated
     if twins:
         draw, y = np.divmod(rng.permutation(n_graphs), len(_MODELS))
         sizes, edge_counts = sizes[draw], edge_counts[draw]
@@ -264,7 +264,7 @@ def make_perturbed(
     labels = [rng.permutation(np.arange(n_nodes) % n_labels) for _ in range(n_classes)] if n_labels else None
     y = rng.permutation(n_graphs) % n_classes
     edges = []
-    for c in y:  # the first pairs of a template are its edges, some of which are exchanged for others
+    for c in y:  # the first pairs of a template are its edges, some of which are rewired
         kept = rng.permutation(n_edges)[n_moved:]
         added = n_edges + rng.choice(len(pairs) - n_edges, n_moved, replace=False)
         edges.append(pairs[templates[c][np.concatenate([kept, added])]])
@@ -343,7 +343,7 @@ def make_block_graphs(
 def _block_plans(n_blocks: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which blocks are joined in either class: a random tree and one more edge, with equal degree multisets.
 
-    The two edges close cycles of different lengths, so that the plans are not the same in another order.
+    The two edges close cycles of different lengths, so that the plans are not isomorphic.
     """
     while True:
         parents = [int(rng.integers(0, child)) for child in range(1, n_blocks)]
@@ -369,7 +369,7 @@ def _triads(n: int, m: int, rng: np.random.Generator) -> Int64:
     """Cut an ego network from a growing network with triad formation."""
     triad_share = rng.uniform(0.6, 0.95)
     hub_degree = round(1.1 * n)
-    # Links of a newcomer on average; the factor leaves a tenth to a quarter of the edges to be thinned away.
+    # Mean number of links of a new node; by the factor, a tenth to a quarter of the edges is removed later.
     n_links = 1.9 * m / n
     while True:
         neighbors = _grow(_POPULATION // 2 * n, hub_degree, n_links, triad_share, rng)
@@ -384,7 +384,7 @@ def _communities(n: int, m: int, rng: np.random.Generator) -> Int64:
     n_communities, outside = 24, 0.02
     activity = _activities(_POPULATION * n, rng)
     popularity = rng.gamma(2.0, size=n_communities)
-    # Ranks of random keys: a draw without replacement in proportion to popularity, for all people at once.
+    # Ranks of random keys: sampling without replacement in proportion to popularity, for all people at once.
     ranks = (rng.exponential(size=(len(activity), n_communities)) / popularity).argsort(axis=1).argsort(axis=1)
     member = (ranks < 1 + rng.poisson(1.0, len(activity))[:, None]).astype(np.float32)
     ego = rng.permutation(n_communities)[: rng.integers(3, 7)]
@@ -396,7 +396,7 @@ def _communities(n: int, m: int, rng: np.random.Generator) -> Int64:
 
 
 def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
-    """Cut an ego network from a meeting process on a torus, where nearness counts."""
+    """Cut an ego network from a meeting process on a torus, where rates depend on distance."""
     activity = _activities(_POPULATION * n, rng)
     positions = rng.random((len(activity), 2))
     # The model's decay exponent: the larger, the sharper the border between near and far.
@@ -410,7 +410,7 @@ def _geometry(n: int, m: int, rng: np.random.Generator) -> Int64:
 
 
 def _activity(n: int, m: int, rng: np.random.Generator) -> Int64:
-    """Cut an ego network from a meeting process where nothing but activity counts."""
+    """Cut an ego network from a meeting process where rates depend only on activity."""
     activity = _activities(_POPULATION * n, rng)
     chosen = np.argsort(rng.exponential(size=len(activity)) / activity)[:n]
     pairs = _all_pairs(n)
@@ -423,13 +423,13 @@ _MODELS: tuple[Callable[[int, int, np.random.Generator], Int64], ...] = (_triads
 def _grow(
     n_nodes: int, hub_degree: int, n_links: float, triad_share: float, rng: np.random.Generator
 ) -> list[list[int]]:
-    """Grow a network to ``n_nodes`` nodes, and on until some node has ``hub_degree``; return the neighbors."""
-    # One number at a time: the standard generator is several times faster at that than NumPy's.
+    """Grow a network to ``n_nodes`` nodes and until some node has ``hub_degree``; return the neighbors."""
+    # For single numbers, the generator of the standard library is several times faster than NumPy's.
     draw = random.Random(int(rng.integers(2**63))).random
     activity = _activities(n_nodes, rng)
     links = np.maximum(1, np.rint(activity * (n_links / activity.mean()))).astype(int).tolist()
     neighbors: list[list[int]] = [[1], [0]]
-    # Every node occurs once for each of its links, so a uniform draw prefers the well-connected.
+    # Each node occurs once for each of its links, so uniform draws are proportional to degree.
     urn = [0, 1]
     largest = 1
     while len(neighbors) < n_nodes or largest < hub_degree:
@@ -457,7 +457,7 @@ def _grow(
 
 
 def _hub_edges(neighbors: list[list[int]], n: int, hub_degree: int, rng: np.random.Generator) -> Int64:
-    """Return all edges among ``n`` neighbors of the smallest hub, none isolated; nothing where there are too few."""
+    """Return all edges among ``n`` neighbors of the smallest hub, none isolated; nothing if there are too few."""
     degrees = np.array([len(around) for around in neighbors])
     hubs = np.flatnonzero(degrees >= hub_degree)
     ego = int(hubs[degrees[hubs].argmin()])
@@ -468,7 +468,7 @@ def _hub_edges(neighbors: list[list[int]], n: int, hub_degree: int, rng: np.rand
     sources = np.repeat(np.arange(len(members)), degrees[members])
     linked = np.zeros((len(members), len(members)), bool)
     linked[sources[targets >= 0], targets[targets >= 0]] = True
-    # The first n in random order, but those that know nobody among them give way to later ones that do.
+    # The first n in random order, where nodes without a neighbor among them are replaced by later ones with one.
     first = np.flatnonzero(linked[:n, :n].any(axis=1))
     later = n + np.flatnonzero(linked[n:, first].any(axis=1))
     kept = np.concatenate([first, later])[:n]
@@ -481,7 +481,7 @@ def _earliest_edges(pairs: Int64, times: Float64, n: int, m: int) -> Int64:
     first = np.full((2, n), len(pairs))
     backwards = np.arange(len(pairs))[::-1]
     for end in (0, 1):
-        # Written from late to early: the last write stays, which is the earliest pair.
+        # Written from late to early, so that the earliest pair is written last and remains.
         first[end, pairs[::-1, end]] = backwards
     kept = np.zeros(len(pairs), bool)
     kept[first.min(axis=0)] = True
@@ -511,7 +511,7 @@ def _squared_distances(a: Float64, b: Float64) -> Float64:
 def _balanced_classes(values: Float64, n_classes: int, rng: np.random.Generator) -> Int64:
     """Assign classes at random until the class means of every column differ by no more than on average."""
     variance = values.var(axis=0, ddof=min(1, len(values) - 1))
-    for _ in range(100):  # about three suffice, but tiny sets of uneven classes may have no such deal
+    for _ in range(100):  # about three suffice, but tiny sets of uneven classes may have no such assignment
         y = rng.permutation(len(values)) % n_classes
         sizes = np.maximum(np.bincount(y, minlength=n_classes), 1)[:, None]
         sums = np.zeros((n_classes, values.shape[1]))

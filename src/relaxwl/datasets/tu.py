@@ -30,18 +30,18 @@ from relaxwl.graphs.labels import Label, plain_label
 logger = logging.getLogger(__name__)
 
 OPTIONAL = ("graph_labels", "graph_attributes", "node_labels", "node_attributes", "edge_labels", "edge_attributes")
-# What the zip reader raises on damaged, cut or encrypted files; it seeks to wherever a damaged directory points.
+# Exceptions of the zip reader on damaged, truncated or encrypted files; a damaged directory may point anywhere.
 ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
 )
-# Bytes for each graph, node and edge while graphs are made of tables, and for each byte of a table; as measured.
+# Measured bytes of memory per graph, node and edge while graphs are made from tables, and per byte of a table.
 BYTES_PER_LINE, BYTES_PER_BYTE = 64, 3
-# More columns of labels than anybody has, and few enough to be compared as one value.
+# Maximum number of columns of labels, few enough to be compared as one value.
 MAX_LABEL_COLUMNS = 2**20
-# Beyond this, neighboring integers share a double.
+# Bound below which all integers are exact as float64.
 MAX_EXACT_INTEGER = 2**53
-# Bytes of files of integers, and of other numbers.
+# Characters in files of integers, and of other numbers.
 PLAIN_INTEGERS = b"0123456789,+- \t\r\n"
 PLAIN = PLAIN_INTEGERS + b".eEnaiftyNAIFTY"
 
@@ -173,7 +173,7 @@ def read_tu(path: str | os.PathLike[str], *, ignore: Collection[str] = (), direc
     with _open_files(Path(path)) as files:
         size = sum(size for kind, (size, _) in files.readers.items() if kind not in ignore)
         _check_memory(2 * size, f"reading {files.place} ({size} bytes)")
-        for name in files.misnamed:  # a letter wrong, and labels would be missing
+        for name in files.misnamed:  # because of a typo, labels would be missing
             other = "is not a file of the TU layout and was not read; check its name"
             logger.warning("%s: %s %s", files.place, name, other)
         indicator = _Table(files, "graph_indicator", integers=True, n_columns=1)
@@ -234,7 +234,7 @@ def _check_memory(needed: int, what: str) -> None:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of one data set by kind (their sizes, and functions that read them), their place, and other names."""
+    """The files of one data set by kind (sizes, and functions that read them), their location, and other names."""
 
     name: str
     place: str
@@ -278,7 +278,7 @@ def _open_files(path: Path) -> Iterator[_Files]:
         def read(file: Path) -> bytes:
             size = require_regular(file)
             with file.open("rb") as opened:
-                return opened.read(size)  # not more, should it grow
+                return opened.read(size)  # not more, even if the file grows
 
         sizes = {name: file.stat().st_size if file.is_file() else 0 for name, file in names.items()}
         yield _Files.of(path, {name: (sizes[name], partial(read, file)) for name, file in names.items()})
@@ -300,7 +300,7 @@ def _open_files(path: Path) -> Iterator[_Files]:
                 return b"".join(member_pieces(archive, info))
 
         for info in archive.infolist():
-            name = info.filename.replace("\\", "/")  # some archivers write the separators of Windows
+            name = info.filename.replace("\\", "/")  # some programs write Windows separators
             if name in members and not info.is_dir():
                 raise TUFormatError(f"{path} contains {name} twice; remove one of them")
             members[name] = info.file_size, partial(unpack, info)
@@ -348,7 +348,7 @@ class _Table:
         self.path = f"{files.place}/{files.name}_{kind}.txt"
         if kind not in files.readers:
             raise TUFormatError(f"{self.path} is missing; the TU layout requires it")
-        # Windows editors mark UTF-8 files; empty lines at the end mean nothing.
+        # Windows editors begin UTF-8 files with a mark; empty lines at the end are ignored.
         self._raw = files.readers[kind][1]().removeprefix(b"\xef\xbb\xbf").rstrip()
         if n_columns is None:
             end = self._raw.find(b"\n")
@@ -390,7 +390,7 @@ class _Table:
         values = self._floats(n_columns)
         fits = np.isfinite(values) & (np.abs(values) < MAX_EXACT_INTEGER)
         integral = fits & (np.floor(values, where=fits, out=np.zeros_like(values)) == values)
-        # A zero that is no zero: 1e-400 has a digit in its mantissa.
+        # Numbers such as 1e-400 are read as zero but have a nonzero digit in their mantissa.
         lines = self._raw.split(b"\n") if (values == 0).any() else []
         for row, column in np.argwhere(values == 0).tolist():
             mantissa = lines[row].split(b",")[column].lower().partition(b"e")[0]
@@ -404,7 +404,7 @@ class _Table:
         values = self._numbers(np.float64, PLAIN, n_columns)
         if values is not None:
             return values
-        # Python finds what is wrong.
+        # Parsed by Python, to find the invalid cell.
         found = array("d")
         for row, line in enumerate(self._raw.split(b"\n") if self._raw else []):
             cells = line.split(b",")
@@ -430,7 +430,7 @@ class _Table:
 def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
     """Check the graph of each node and return where each graph's nodes begin.
 
-    ``graphs`` has a line for each graph: only by it can a graph without nodes be told from an error.
+    ``graphs`` has a line for each graph, without which a graph without nodes cannot be distinguished from an error.
     """
     numbers: Int64 = indicator.rows[:, 0]
     steps = np.diff(numbers, prepend=1)
@@ -455,7 +455,7 @@ def _offsets(indicator: _Table, graphs: _Table | None) -> Int64:
 
 
 def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, ...], ...] | None]:
-    """Return labels as integers and, if there are several columns, the sorted tuples that 0, 1, ... stand for."""
+    """Return labels as integers and, if there are several columns, the sorted tuples that 0, 1, ... represent."""
     if table is None:
         return None, None
     if table.rows.shape[1] == 1:
@@ -463,7 +463,7 @@ def _label_codes(table: _Table | None) -> tuple[Int64 | None, tuple[tuple[int, .
     n_columns = table.rows.shape[1]
     if n_columns > MAX_LABEL_COLUMNS:
         raise table.fail(0, f"labels of {n_columns} columns are more than the {MAX_LABEL_COLUMNS} that can be compared")
-    # A row as one string of bytes that sorts as its numbers do: the highest byte first, and all of them unsigned.
+    # A row as one byte string in the order of its numbers: unsigned, with the highest byte first.
     unsigned = table.rows.view(np.uint64) ^ np.uint64(2**63)
     keys = np.ascontiguousarray(unsigned, ">u8").view(f"V{8 * n_columns}").reshape(-1)
     _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
@@ -565,7 +565,7 @@ def _texts(graphs: GraphCollection, y: Targets | None, notes: list[str]) -> Iter
 
 
 def _columns(values: tuple[Label, ...], what: str, notes: list[str]) -> NDArray[np.int64]:
-    """Return a row of integers for each label: its own, or its number if it has others."""
+    """Return a row of integers for each label: its own integers, or its number if it has other values."""
     rows = [value if isinstance(value, tuple) and len(value) > 1 else (value,) for value in values]
     own = all(type(part) is int and abs(part) < MAX_EXACT_INTEGER for row in rows for part in row)
     if own and len({len(row) for row in rows}) <= 1:

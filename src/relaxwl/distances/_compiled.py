@@ -1,15 +1,15 @@
 """Exact transport between small sparse measures, one pair at a time and in batches.
 
-A measure is a stretch of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The blank ⊥ is
-the last point of ``ground`` (see `point_cost`), which no measure stores. The distance of two measures is the cheapest
-transport after the lighter one has been filled up at ⊥.
+A measure is a slice of two parallel arrays: ``points`` (strictly ascending) and ``masses`` (positive). The blank ⊥ is
+the last point of ``ground`` (see `point_cost`), which no measure stores. The distance of two measures is the cost of
+the cheapest transport after the lighter one has been padded at ⊥.
 
 Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
-first reduced to what differs (`load_difference`), and the small dense problem left is solved in closed form or by
-successive shortest paths (`solve_loaded`). All this happens in three scratch arrays that a batch allocates once. Rows
-with few units of mass have an engine of their own (`unit_block`), which solves hundreds of pairs at a time.
+first reduced to its difference (`load_difference`), and the remaining small dense problem is solved in closed form or
+by successive shortest paths (`solve_loaded`). This is done in three scratch arrays that a batch allocates once. Rows
+with few units of mass are solved by another method (`unit_block`), hundreds of pairs at a time.
 
-Masses and costs are held in float64. Whole ones give exact results as long as totals stay below 2**50.
+Masses and costs are float64. Results for integers are exact as long as totals stay below 2**50.
 """
 
 from typing import Any, NamedTuple
@@ -22,10 +22,10 @@ from relaxwl._compiling import njit
 
 
 class FactoredCosts(NamedTuple):
-    """Costs between points as sums: of their edges and of their children, ⊥ last everywhere.
+    """Costs between points as sums of the costs of their edges and of their children, ⊥ always last.
 
-    ``children`` and ``edges`` are square; ``edge_of`` and ``child_of`` int32 (n_points + 1,) say what a point is. Where
-    edges do not count, a plain square array takes the place of this.
+    ``children`` and ``edges`` are square; ``edge_of`` and ``child_of`` int32 (n_points + 1,) are the edge and the child
+    of each point. If edges are not used, a plain square array is used instead.
     """
 
     children: Any
@@ -43,9 +43,9 @@ class EqualCosts(NamedTuple):
 
 
 def point_cost(ground, point, other):
-    """Return the cost between two points (or root codes): an entry of a plain matrix, a sum, or what a rule says.
+    """Return the cost between two points (or root codes): an entry of a plain matrix, a sum, or a constant.
 
-    Which of them is chosen when the caller is compiled.
+    The implementation is chosen by type when the caller is compiled.
     """
     raise NotImplementedError
 
@@ -83,15 +83,15 @@ def _blank_point(ground):
     return lambda ground: len(ground.child_of) - 1
 
 
-# A flow smaller than this part of what an arc carried before is a rounding residue, not mass.
+# A flow below this share of the arc's previous flow is a rounding residue and is set to 0.
 RESIDUE = 2.0**-50
 
-# Rows that one pass over the units of another row serves together.
+# Number of rows in a block, to which the distances of another row are computed at once.
 LANES = 256
 
 
 class UnitRows(NamedTuple):
-    """Rows spread out into units of mass, for `unit_block`.
+    """Rows expanded into units of mass, for `unit_block`.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH,
 # `indices` (int64, 6 × side); SIZES holds the number of sources and of sinks:
 SIZES, SOURCE_POINT, SINK_POINT, REACHED_FROM, ENTERED_BY, SETTLED = range(6)
 # `tables` (float64, 3 × side²), flat: COST and FLOW are row-major over sources × sinks; INFLOW is the same flow by
-# sinks × sources, so that who sends to a sink is found in one sweep over neighbors in memory:
+# sinks × sources, so that the sources of a sink are contiguous in memory:
 COST, FLOW, INFLOW = range(3)
 
 
@@ -133,9 +133,9 @@ def make_scratch(capacity):
 def load_difference(points_a, masses_a, points_b, masses_b, spans, blank, vectors, indices):
     """Write the padded difference of two measures into the scratch arrays: sources with supply, sinks with demand.
 
-    ``spans`` says where the measures lie in their arrays: begin and end of `a`, begin and end of `b`.
-    Mass common to both stays put, which is optimal under a pseudo-metric. The heavier side decides where ⊥
-    (point `blank`) is appended: as a sink if `a` is heavier, as a source if `b` is.
+    ``spans`` are the positions of the measures in their arrays: begin and end of `a`, begin and end of `b`.
+    Mass common to both stays in place, which is optimal under a pseudo-metric. ⊥ (point `blank`) is appended as a
+    sink if `a` is heavier, and as a source if `b` is.
     """
     n_sources = 0
     n_sinks = 0
@@ -194,10 +194,10 @@ def load_costs(ground, indices, tables):
 
 @njit(nogil=True, cache=True)
 def two_rows(tables, row_step, column_step, first_supply, vectors, side, n):
-    """Return the exact cost when two points face `n`: the first takes, by cost difference, what suits it best.
+    """Return the exact cost between two points and `n` points: the first of the two serves them by cost difference.
 
     The cost of pair (r, j) is ``tables[COST, r * row_step + j * column_step]``; the masses of the `n`, which are
-    ``vectors[side]``, are used up (written).
+    ``vectors[side]``, are overwritten.
     """
     left = first_supply
     total = 0.0
@@ -222,11 +222,11 @@ def two_rows(tables, row_step, column_step, first_supply, vectors, side, n):
 
 @njit(nogil=True, cache=True)
 def start_flow(vectors, indices, tables):
-    """Set feasible prices, send what can go along arcs of reduced cost zero, return the dual value.
+    """Set feasible prices, send flow along arcs of reduced cost zero, return the dual value.
 
-    Sink prices are column minima, source prices what is left of row minima; so every reduced cost
+    Sink prices are column minima, and source prices are row minima after these are subtracted; so every reduced cost
     ``cost - sink_price - source_price`` is at least zero and the dual value bounds the cost from below.
-    Writes prices, flow, and the supply and demand left.
+    Writes prices, flow, and the remaining supply and demand.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -272,8 +272,8 @@ def shortest_path(origin, vectors, indices, tables):
     Dijkstra's algorithm on reduced costs (clamped at zero against rounding): forward arcs to every sink, backward arcs
     along positive flow. Writes the lengths, REACHED_FROM (the source before a sink), ENTERED_BY (the sink before a
     source, -1 if it was not reached) and SETTLED, and moves the prices so that the path found has reduced cost zero.
-    By that the dual value grows by what reached sources have left to send, each times the rise of its price: what they
-    sent before and what settled sinks got cancel out.
+    The dual value then grows by the remaining supply of each reached source times the increase of its price; terms of
+    flow from reached sources to settled sinks cancel out.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -291,7 +291,7 @@ def shortest_path(origin, vectors, indices, tables):
         shortest = np.inf
         for j in range(n_sinks):
             length = vectors[SINK_LENGTH, j]
-            # Among equally near sinks one with demand left ends the search.
+            # Among equally near sinks, one with demand left is preferred because it ends the search.
             if indices[SETTLED, j] == 0 and (
                 length < shortest or (length == shortest and vectors[LEFT_DEMAND, j] > 0.0)
             ):
@@ -326,10 +326,10 @@ def shortest_path(origin, vectors, indices, tables):
 def relax(i, base_length, vectors, indices, tables):
     """Shorten the paths to all sinks through source `i`, itself at distance `base_length`.
 
-    Settled sinks are at most as far as that, so nothing changes for them and no test is needed.
+    Settled sinks are at most that far away, so they do not change and no test is needed.
     """
     n_sinks = indices[SIZES, 1]
-    # Views and selections instead of sums of indices and branches: the compiler can use vector registers.
+    # Views and selections instead of index arithmetic and branches, so that the compiler uses vector registers.
     costs = tables[COST, i * n_sinks : (i + 1) * n_sinks]
     lengths = vectors[SINK_LENGTH]
     reached_from = indices[REACHED_FROM]
@@ -344,7 +344,7 @@ def relax(i, base_length, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def augment(origin, target, vectors, indices, tables):
-    """Send as much as possible from `origin` to `target` along the path found; writes flow and what is left."""
+    """Send as much as possible from `origin` to `target` along the path found; writes flow and remaining masses."""
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
     amount = min(vectors[LEFT_SUPPLY, origin], vectors[LEFT_DEMAND, target])
@@ -354,7 +354,7 @@ def augment(origin, target, vectors, indices, tables):
         sink = indices[ENTERED_BY, source]
         amount = min(amount, tables[FLOW, source * n_sinks + sink])
         source = indices[REACHED_FROM, sink]
-    # An amount that vanishes beside what is to be sent only clears the arc that limits it: no endless loop.
+    # An amount that is lost in rounding only clears the arc that limits it, which prevents an endless loop.
     lost = vectors[LEFT_SUPPLY, origin] - amount == vectors[LEFT_SUPPLY, origin]
     sink = target
     source = indices[REACHED_FROM, sink]
@@ -383,9 +383,9 @@ def augment(origin, target, vectors, indices, tables):
 def successive_paths(cutoff, vectors, indices, tables):
     """Solve the loaded problem; return its cost, or a lower bound above `cutoff` if that is found first.
 
-    The flow stays in ``tables[FLOW]``. The dual value grows with every search and never exceeds the optimal cost (up to
-    rounding): that allows the early end.
-    Every path either lowers what is left to send or only clears arcs, so the loop ends whatever the rounding.
+    The flow is left in ``tables[FLOW]``. The dual value grows with every search and never exceeds the optimal cost (up
+    to rounding), so the search can end early.
+    Every path either decreases the remaining supply or clears an arc, so the loop ends in spite of rounding.
     """
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
@@ -409,7 +409,7 @@ def successive_paths(cutoff, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def solve_loaded(cutoff, vectors, indices, tables):
-    """Return the cost of the loaded problem, by a closed form where there is one; then no flow is written.
+    """Return the cost of the loaded problem, in closed form if there is one; then no flow is written.
 
     If the cost is above `cutoff`, the result is only some lower bound above `cutoff`.
     """
@@ -439,7 +439,7 @@ def loaded_distance(ground, cutoff, vectors, indices, tables):
 
 @njit(nogil=True, cache=True)
 def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
-    """Return the exact distance of two measures, or a lower bound above `cutoff` once that is clear."""
+    """Return the exact distance of two measures, or a lower bound above `cutoff` if one is found first."""
     vectors, indices, tables = make_scratch(len(points_a) + len(points_b))
     spans = (0, len(points_a), 0, len(points_b))
     load_difference(points_a, masses_a, points_b, masses_b, spans, blank_point(ground), vectors, indices)
@@ -448,7 +448,7 @@ def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
 
 @njit(nogil=True, cache=True)
 def gather_lanes(ground, used, lane_units, lanes):
-    """Write the costs of one block of rows: ``lanes[s, b, l]`` is that of ``used[s]`` and ``lane_units[b, l]``."""
+    """Write the costs of one block of rows: ``lanes[s, b, l]`` is the cost of ``used[s]`` and ``lane_units[b, l]``."""
     for s in range(len(used)):
         point = used[s]
         for b in range(lane_units.shape[0]):
@@ -460,8 +460,8 @@ def gather_lanes(ground, used, lane_units, lanes):
 def match_unit(states, subset, n, lanes, slot):
     """Set ``states[subset]`` to the cheapest way to match one more unit (`slot`) within `subset` of the lanes' units.
 
-    For every lane: min over units b of `subset` of ``states[subset without b] + lanes[slot, b]``. Constant trip
-    counts and comparisons in the array's own type let the compiler work on whole vector registers.
+    For every lane: min over units b of `subset` of ``states[subset without b] + lanes[slot, b]``. Loops of constant
+    length and comparisons in the array's own type let the compiler use vector registers.
     """
     number = states.dtype.type
     first = True
@@ -491,10 +491,10 @@ def write_run(target, matched, added):
 def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out):
     """Write the distances of many rows to one block of at most `LANES` rows, all of few units, into `out`.
 
-    Every row is spread out into units of mass; matching the units (padded with ⊥) one to one is then optimal. For
+    Every row is expanded into units of mass; matching the units (padded with ⊥) one to one is then optimal. For
     each row, dynamic programming over subsets of the block's units solves all lanes of the block at once: after k
     units, ``states[subset]`` is the cheapest matching of these k to the k units in `subset`. Rows are sorted so that
-    neighbors begin with the same units, and only the part from `changes` on is computed anew.
+    neighbors begin with the same units, and only the part from `changes` on is recomputed.
 
     Parameters
     ----------
@@ -514,7 +514,7 @@ def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out)
     for root in range(root_cost.shape[0]):
         for lane in range(len(lane_roots)):
             root_lanes[root, lane] = root_cost[root, lane_roots[lane]]
-    # Columns of `out` come in runs of neighbors: run r takes the lanes run_ends[r - 1] to run_ends[r].
+    # Runs of consecutive columns of `out`: run r has the lanes run_ends[r - 1] to run_ends[r] - 1.
     run_ends = np.empty(len(lane_rows), np.int64)
     n_runs = 0
     for lane in range(len(lane_rows)):
@@ -540,7 +540,7 @@ def unit_block(units, lanes, lane_degree, lane_roots, lane_rows, root_cost, out)
         for run in range(n_runs):
             stop = run_ends[run]
             column = lane_rows[start]
-            # Views, not sums of indices: those might be negative, and testing for it would keep the loop scalar.
+            # Views instead of index arithmetic, because tests for negative indices would keep the loop scalar.
             write_run(
                 out[rows[x], column : column + stop - start],
                 states[end - 1, start:stop],
@@ -572,7 +572,7 @@ def paired_distances(a, b, pairs, ground, root_cost, out):
 def pair_plan(points_a, masses_a, points_b, masses_b, ground):
     """Return the distance of two measures and the moves of an optimal plan: from points, to points, amounts.
 
-    Common mass, which stays, is not listed; ⊥ is the last ground point.
+    Common mass, which does not move, is not listed; ⊥ is the last ground point.
     """
     vectors, indices, tables = make_scratch(len(points_a) + len(points_b))
     spans = (0, len(points_a), 0, len(points_b))

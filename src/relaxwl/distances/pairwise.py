@@ -1,8 +1,8 @@
 """Exact distances between all unfolding trees of nodes, bottom-up over distinct trees, and between whole sets of rows.
 
-Trees and centers alike are :class:`relaxwl.unfolding.TreeRows`, with whole counts or real masses. Two engines share the
-work. Pairs of rows with few units of mass are matched unit by unit, hundreds of pairs at a time (a nanosecond or so
-each); all others are solved one by one (about a microsecond each).
+Trees and centers are both :class:`relaxwl.unfolding.TreeRows`, with whole counts or real masses. Pairs of rows
+with few units of mass are matched unit by unit, hundreds of pairs at a time (about a nanosecond each); all others are
+solved one by one (about a microsecond each).
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 
-# Rows with more units than this are cheaper to solve one by one: matching by units takes 2**units steps.
+# Maximum number of units of a row that is matched by units, which takes 2**units steps.
 MAX_UNITS = 9
-# Pairs of one chunk of the one-by-one solver: some ten milliseconds of work.
+# Number of pairs per chunk of the one-by-one solver: some ten milliseconds of work.
 CHUNK_PAIRS = 1 << 14
-# The same for listed pairs, of which k-means needs a few thousand at a time.
+# The same for lists of pairs; k-means needs a few thousand pairs at a time.
 CHUNK_LISTED = 1 << 10
 
 Task = Callable[[], None]
@@ -128,7 +128,7 @@ def tree_distances(
 
 
 def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> list[TreeRows]:
-    """Keep of the last depth only the trees wanted, and of each depth only those that occur below them."""
+    """Keep only the wanted trees of the last depth, and the trees of other depths that occur below them."""
     kept: list[TreeRows] = []
     for level in reversed(levels):
         rows = level.take(wanted)
@@ -140,9 +140,9 @@ def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> list[TreeRows]:
 
 
 def level_bytes(rows: list[TreeRows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
-    """Return the bytes that the distances between the distinct trees of each depth take, before any is computed.
+    """Return the memory in bytes of the distances between the distinct trees of each depth, before any is computed.
 
-    The cost of deleting a tree bounds its distances, and so the type that holds them.
+    The cost of deleting a tree bounds its distances, and so determines their type.
     """
     whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
     edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
@@ -259,7 +259,7 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
     tasks += _single_tasks(rows, many, rows, many, ground, out, triangle=True)
     map_chunks(lambda task: task(), tasks, n_jobs)
     out[np.ix_(few, many)] = out[np.ix_(many, few)].T
-    # Sums of real costs depend on the order of terms in their last digit: one triangle decides.
+    # The last digit of sums of real costs depends on the order of terms, so only one triangle is used.
     mirror(out.T)
     np.fill_diagonal(out, 0)
     out[:-1, -1] = out[-1, :-1] = to_blank
@@ -282,9 +282,9 @@ def paired_distances(
 
 
 def distance_dtype(ground: GroundCost, mass: float, limit: float = np.inf) -> np.dtype[Any]:
-    """Return the smallest type for distances of rows of at most this mass, and for all sums on the way.
+    """Return the smallest type for distances of rows of at most this mass, and for all intermediate sums.
 
-    The unit engine adds up matchings that are not optimal. ``limit`` is a number that these do not exceed either, if
+    Matching by units also computes the cost of matchings that are not optimal. ``limit`` is an upper bound of these, if
     one is known.
     """
     if not ground.is_whole:
@@ -311,7 +311,7 @@ def blank_distances(rows: TreeRows, ground: GroundCost) -> Float64:
 
 
 def _listed_roots(sets: tuple[TreeRows, ...], ground: GroundCost) -> tuple[tuple[TreeRows, ...], GroundCost]:
-    """Return rows and a ground whose costs of roots are a matrix, over the codes in use where they were a rule."""
+    """Return rows and a ground with a matrix of root costs; uniform costs are written out for the codes in use."""
     if not isinstance(ground.roots, UniformCosts):
         return sets, ground
     used = np.unique(np.concatenate([rows.roots for rows in sets]))
@@ -320,7 +320,7 @@ def _listed_roots(sets: tuple[TreeRows, ...], ground: GroundCost) -> tuple[tuple
 
 
 def _split_by_units(rows: TreeRows) -> tuple[Int64, Int64]:
-    """Return the rows with at most MAX_UNITS units of mass, by number of units, and all others."""
+    """Return the rows with at most MAX_UNITS units of mass, sorted by number of units, and all others."""
     masses = rows.masses
     if rows.counts.dtype.kind not in "iu":
         return np.empty(0, np.int64), np.arange(len(masses))
@@ -337,7 +337,7 @@ def _single_tasks(
     out: NDArray[Any],
     triangle: bool = False,
 ) -> list[Task]:
-    """Cut the listed pairs (with ``triangle`` those of a row with rows before it) into tasks for the other solver."""
+    """Split the listed pairs (with ``triangle``, each row with rows before it) into tasks of the one-by-one solver."""
 
     def fill(start: int, stop: int) -> None:
         """Write the distances of some rows of a."""
@@ -352,7 +352,7 @@ def _single_tasks(
 def _unit_tasks(
     rows_a: TreeRows, few_a: Int64, rows_b: TreeRows, few_b: Int64, ground: GroundCost, out: NDArray[Any]
 ) -> list[Task]:
-    """Cut the pairs of rows with few units into tasks: one block of lanes of b each, against all of a."""
+    """Split the pairs of rows with few units into tasks, each with one block of rows of b and all rows of a."""
     if not (len(few_a) and len(few_b)):
         return []
     width = int(max(rows_a.masses[few_a].max(), rows_b.masses[few_b].max(), 1))
@@ -373,7 +373,7 @@ def _unit_tasks(
 
 
 def _units(rows: TreeRows, selected: Int64, width: int, blank: int) -> tuple[NDArray[np.int32], Int64]:
-    """Spread the selected rows out into units, ⊥ behind them; return them and their true number."""
+    """Expand the selected rows into units, padded with ⊥ at the end; return them and their number without ⊥."""
     entries = expand_spans(rows.indptr[:-1][selected], np.diff(rows.indptr)[selected])
     degrees = rows.masses[selected]
     units = np.full((len(selected), width), blank, np.int32)
@@ -383,10 +383,10 @@ def _units(rows: TreeRows, selected: Int64, width: int, blank: int) -> tuple[NDA
 
 
 def _sorted_units(rows: TreeRows, selected: Int64, width: int, blank: int) -> _compiled.UnitRows:
-    """Spread rows out in the order of the rows: canonical order makes neighbors begin with the same units."""
+    """Expand rows into units in the order of the rows: in canonical order, neighbors begin with the same units."""
     selected = np.sort(selected)
     units, degrees = _units(rows, selected, width, blank)
-    # ⊥ to the front: the part that all rows of a size share is then computed once.
+    # ⊥ is moved to the front, so that the part shared by all rows of one size is computed once.
     units = np.take_along_axis(units, (np.arange(width) + degrees[:, None]) % width, axis=1)
     changes = np.zeros(len(selected), np.int64)
     differs = units[1:] != units[:-1]

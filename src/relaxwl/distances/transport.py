@@ -14,7 +14,7 @@ from relaxwl.distances._compiled import EqualCosts, FactoredCosts
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import TreeRows
 
-# Ground costs may break the axioms by this part of the values compared, and this part of the largest cost.
+# Tolerances of the metric axioms, relative to the values compared and to the largest cost.
 RELATIVE_TOLERANCE = 1e-9
 FLOOR_TOLERANCE = 1e-12
 
@@ -81,14 +81,14 @@ class GroundCost:
 
     @property
     def costs(self) -> Costs:
-        """The costs between points, as compiled code takes them: a plain matrix, a rule, or the parts of a sum."""
+        """The costs between points for compiled code: a plain matrix, uniform costs, or the terms of a sum."""
         if self.edges is None or self.parts is None:
             return _compiled_costs(self.children)
         return FactoredCosts(_compiled_costs(self.children), self.edges, self.parts[0], self.parts[1])
 
     @property
     def root_costs(self) -> Costs:
-        """The costs between root codes, as compiled code takes them."""
+        """The costs between root codes for compiled code."""
         return _compiled_costs(self.roots)
 
     @property
@@ -162,7 +162,7 @@ class GroundCost:
 
 
 def leaf_costs(leaves: TreeRows, ground: GroundCost) -> UniformCosts | None:
-    """Return the distances between different trees of a single node each, ⊥ last, if many cost all the same."""
+    """Return the distances between distinct trees of depth 0, ⊥ last, if all costs are equal; else None."""
     if not isinstance(ground.roots, UniformCosts) or leaves.n_points or len(np.unique(leaves.roots)) < len(leaves):
         return None
     return replace(ground.roots, n_labels=len(leaves))

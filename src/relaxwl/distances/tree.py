@@ -31,10 +31,10 @@ from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.labels import Label, sort_labels
 from relaxwl.unfolding.tree import MAX_DRAWN_SIZE, Branch, Cut, Outline, Path, UnfoldingTree, cuts, outline
 
-# A mapping names every node by its path: this bounds their number, and the total length of the paths.
+# Bounds of the number of nodes of a mapping, and of the total length of their paths.
 MAX_MAPPED_NODES = 200_000
 MAX_PATH_ENTRIES = 20_000_000
-# Up to this number of children they are matched one by one; beyond, equal ones are moved together.
+# Maximum number of children that are matched one by one; of more, equal ones are matched together.
 MANY_CHILDREN = 256
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -315,11 +315,11 @@ class TreeMapping:
         )
 
     def _drawn(self) -> tuple[Outline, Outline]:
-        """Return outlines of both trees that fit a picture of default size; mapped nodes are in both or in neither."""
+        """Return outlines of both trees for a picture of default size; mapped nodes are in both or in neither."""
         images, origins = dict(self.pairs), {other: path for path, other in self.pairs}
 
         def chosen(cut: Cut, side: int, path: Path, n_children: int) -> Sequence[int]:
-            """Return the positions of the children to draw of a node: of each kind of edit in turn."""
+            """Return the positions of the children of a node to draw, alternating between the kinds of edits."""
             known = origins if side else images
             if path not in known:
                 return cut.first(path, n_children)
@@ -367,7 +367,7 @@ class TreeMapping:
 
 
 def _branch_words(tree: UnfoldingTree, alone: Iterable[Path], word: str) -> list[str]:
-    """Count the leaves and larger branches that occur in one of the trees only."""
+    """Return phrases that count the leaves and larger branches that occur in only one of the trees."""
     unmapped = set(alone)
     sizes = [tree.subtree(path).size for path in sorted(unmapped) if path[:-1] not in unmapped]
     phrases = []
@@ -560,7 +560,7 @@ class _SubtreeDistances(_LabelTable):
     def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost) -> None:
         super().__init__(a, b, cost)
         self._known: dict[tuple[bytes, bytes], float] = {}
-        # The cost of deleting each subtree, without the edge above it; children come before parents.
+        # The cost of deleting each subtree without the edge above it, children before parents.
         self._deletion: dict[bytes, float] = {}
         for tree in self.subtrees.values():
             below = [branch.multiplicity * self._branch_deletion(branch) for branch in tree.branches]
@@ -571,7 +571,7 @@ class _SubtreeDistances(_LabelTable):
         return self._deletion[branch.tree.digest] + self.edge_blank(branch.edge)
 
     def between(self, a: UnfoldingTree, b: UnfoldingTree) -> float:
-        """Return the distance of two subtrees; pairs that wait for others are on a stack, not in recursion."""
+        """Return the distance of two subtrees, using a stack instead of recursion."""
         known = self._known
         stack = [(a, b)]
         while stack:
@@ -596,7 +596,7 @@ class _SubtreeDistances(_LabelTable):
         _, units = self._cheapest_matching(left, right)
         rest, other_rest = _positions(a, left), _positions(b, right)
         matched = [(rest[i], other_rest[j]) for i, j in units]
-        # Equal children canceled in pairs: in both trees they are in the same order.
+        # Equal children are mapped to each other: they have the same order in both trees.
         taken, other_taken = set(rest), set(other_rest)
         equal = [i for i in range(len(a.children)) if i not in taken]
         other_equal = [j for j in range(len(b.children)) if j not in other_taken]
@@ -629,7 +629,7 @@ class _SubtreeDistances(_LabelTable):
     def _cheapest_transport(
         self, left: Sequence[Branch], right: Sequence[Branch]
     ) -> tuple[float, list[tuple[int, int]]]:
-        """Return the same by a transport problem with multiplicities, which has an integral solution."""
+        """Return the same by solving a transport problem with multiplicities, which has an integral solution."""
         n_left, n_right = len(left), len(right)
         ground = np.zeros((n_left + n_right + 1, n_left + n_right + 1))
         ground[:n_left, n_left:-1] = [[self._branch_distance(p, q) for q in right] for p in left]
@@ -640,7 +640,7 @@ class _SubtreeDistances(_LabelTable):
         cost, sources, sinks, amounts = _compiled.pair_plan(
             points[:n_left], masses[:n_left], points[n_left:], masses[n_left:], ground
         )
-        # The first unit of each branch that is not matched yet, among those of its side.
+        # For each branch, the position of its first unmatched unit among those of its side.
         free = [*prefix_sums(masses[:n_left])[:-1].tolist(), *prefix_sums(masses[n_left:])[:-1].tolist()]
         pairs: list[tuple[int, int]] = []
         for source, sink, amount in zip(sources.tolist(), sinks.tolist(), amounts.tolist(), strict=True):
@@ -659,7 +659,7 @@ class _SubtreeDistances(_LabelTable):
 
 
 def _leftover(a: UnfoldingTree, b: UnfoldingTree) -> tuple[list[Branch], list[Branch]]:
-    """Return the branches of each tree that remain when equal ones have canceled."""
+    """Return the branches of each tree that remain after equal ones are canceled."""
     counts, others = ({(p.edge, p.tree): p.multiplicity for p in tree.branches} for tree in (a, b))
     sides = (
         [p._replace(multiplicity=p.multiplicity - taken.get((p.edge, p.tree), 0)) for p in tree.branches]
@@ -670,7 +670,7 @@ def _leftover(a: UnfoldingTree, b: UnfoldingTree) -> tuple[list[Branch], list[Br
 
 
 def _positions(tree: UnfoldingTree, left: Sequence[Branch]) -> list[int]:
-    """Return the child positions of leftover branches: of equal children the last ones are left over."""
+    """Return the child positions of leftover branches; among equal children, these are the last ones."""
     wanted = {(branch.edge, branch.tree): branch.multiplicity for branch in left}
     positions: list[int] = []
     end = 0

@@ -1,7 +1,7 @@
 """Fitted kernels applied to sharded collections: one task per shard, on a Dask cluster or in this process.
 
-A task gets the name of a shard and the model, opens the shard where it runs and returns features. A worker that dies
-takes nothing along that another could not compute again.
+A task receives the name of a shard and the model, opens the shard on its worker and returns features. If a worker dies,
+another one computes its results again.
 """
 
 import os
@@ -129,7 +129,7 @@ def _predictions(model: Any, method: str, graphs: Any) -> NDArray[Any]:
         found = getattr(model, method)(graphs)
     try:
         rows = np.asarray(found)
-    except ValueError:  # arrays of different shapes, as of several targets
+    except ValueError:  # arrays of different shapes, as for several targets
         rows = np.zeros(())
     if rows.shape[:1] != (len(graphs),):
         raise ValueError(
@@ -197,7 +197,7 @@ def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection,
 
 
 def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
-    """Return the features of a collection of one shard; one thread, since the worker's own tasks fill its cores."""
+    """Return the features of a collection of one shard; by one thread, since the worker's tasks use all its cores."""
     with one_thread():
         return kernel.sparse_features(shard[0])
 

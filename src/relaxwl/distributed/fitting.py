@@ -21,7 +21,7 @@ from relaxwl.kernels.levels import SAMPLE_ADVICE, Handle, Parts, Tasks
 from relaxwl.kernels.unary import distinct_counts, unary_steps
 
 Prepared = TypeVar("Prepared")
-# Shards that a process keeps from one depth to the next take about so many bytes at most; those that came first stay.
+# Maximum size in bytes of the shards that a process caches from one depth to the next; the first ones are cached.
 KEPT_BYTES = 1 << 26
 _kept: dict[tuple[str, str], GraphCollection] = {}
 _lock = fork_safe_lock()
@@ -29,14 +29,14 @@ _lock = fork_safe_lock()
 
 @dataclass(frozen=True)
 class ShardPart:
-    """A shard, read where it is needed; its content is validated once."""
+    """A shard, read by the process that needs it; its content is validated once."""
 
     shard: ShardedCollection
     first_graph: int
     again: bool = False
 
     def prepared(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
-        """Read the shard, unless this process has kept it, and return what a function makes of its graphs."""
+        """Read the shard, unless this process has cached it, and return a function of its graphs."""
         place = str(self.shard.folder.absolute())
         key = place, self.shard.manifest.parts[0].sha256
         with _lock:
@@ -76,7 +76,7 @@ class ShardParts(Parts):
 def fit(kernel: CountKernel, shards: ShardedCollection, unary: bool = False) -> None:
     """Fit a kernel to all graphs of the shards, on the current Dask client, or without one in this process.
 
-    With ``unary`` it has unary features, whatever its similarity.
+    With ``unary``, unary features are fitted for any similarity.
     """
     if not hasattr(kernel, "fit_parts"):
         raise TypeError(f"{type(kernel).__name__} cannot be fitted to shards; {SAMPLE_ADVICE}")
@@ -87,7 +87,7 @@ def fit(kernel: CountKernel, shards: ShardedCollection, unary: bool = False) -> 
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext():
         parts = ShardParts(shards, tasks)
         kernel.fit_parts(parts)
-        if unary or kernel.similarity == "intersection":  # of no other do features depend on counts
+        if unary or kernel.similarity == "intersection":  # only these features depend on the counts of the fit
             found = parts.each("count", counts_of_part, parts.share(kernel))
             kernel.unary_ = [unary_steps(*depth) for depth in parts.joined("count", join_counts_of_parts, found)]
     kernel.n_graphs_in_ = shards.n_graphs

@@ -1,9 +1,9 @@
 """Memory of a worker during tasks.
 
-Dask lets workers give memory back to the system at once (``MALLOC_TRIM_THRESHOLD_`` in the environment that it starts
-them in), which has the C library map every larger array anew: each of its pages then costs a fault, a third of the
-processor time of a fit. While a task runs, freed memory is kept for the arrays that follow, up to the bounds that the
-library finds by itself elsewhere; when none is running, what Dask asked for holds again.
+Dask makes workers return freed memory to the system at once (by ``MALLOC_TRIM_THRESHOLD_`` in their environment), so
+that the C library maps new memory for each larger array. The page faults take a third of the processor time of a fit.
+While a task runs, freed memory is kept for later arrays, up to the bounds that the library uses by default; when no
+task is running, the settings of Dask are restored.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ from typing import Any
 
 from relaxwl._execution import fork_safe_lock
 
-# Numbers of the settings in malloc.h: free memory at the end of the heap that is kept; smallest array with a map of its
-# own. By itself the library lets the second grow to 32 MiB, and the first to twice as much.
+# Codes of settings in malloc.h: the free memory kept at the end of the heap, and the minimum size of arrays that are
+# mapped separately. By default the library lets the second grow to 32 MiB, and the first to twice as much.
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 KEPT_BYTES, MAPPED_BYTES = 1 << 26, 1 << 25
 DEFAULT_MAPPED_BYTES = 1 << 17
@@ -54,10 +54,10 @@ def _asked_for() -> tuple[int, int]:
 
 @cache
 def _library() -> Any:
-    """Return the C library, if it has settings and the environment asks for others than its own."""
+    """Return the C library, if it has these settings and the environment changes them."""
     try:
         _asked_for()
         library = ctypes.CDLL(None)
         return library if hasattr(library, "mallopt") else None
-    except (KeyError, ValueError, OSError, TypeError):  # nothing asked for, nothing readable, no such library
+    except (KeyError, ValueError, OSError, TypeError):  # settings missing or not readable, or another library
         return None

@@ -1,7 +1,7 @@
 """Linear predictors fitted to shards: features by shard, losses and gradients summed over the shards in their order.
 
-Features are computed once for each shard and stay where they are: on the workers of a cluster, or without one in files
-of a temporary folder, which are mapped into memory. So a fit holds one shard and a few gradients at a time.
+Features are computed once for each shard and stay on the workers of a cluster or, without a cluster, in memory-mapped
+files of a temporary folder. So a fit needs memory for one shard and a few gradients at a time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +57,7 @@ def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
 
 
 def descriptors_of_part(part: ShardPart, rows: Int64) -> Float64:
-    """Return RDKit's values of those molecules of a shard that are among ``rows`` of all shards."""
+    """Return RDKit's values for the molecules of a shard that are among ``rows`` of all shards."""
     graphs = part.prepared(_itself)
     mine = rows[(rows >= part.first_graph) & (rows < part.first_graph + len(graphs))] - part.first_graph
     names = descriptor_names()
@@ -65,17 +65,17 @@ def descriptors_of_part(part: ShardPart, rows: Int64) -> Float64:
 
 
 def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) -> Any:
-    """Return the features of a shard, or write them to a folder and return where they are."""
+    """Return the features of a shard, or write them to a folder and return their location."""
     graphs = part.prepared(_itself)
     views: list[Any] = blocks.views
     molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
     features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
-    features.sort_indices()  # sums go through them in order
+    features.sort_indices()  # for a fixed order of sums
     return _stored(features.astype(np.float32), folder)
 
 
 def _stored(features: csr_array, folder: str | None) -> Any:
-    """Write features to a folder, if there is one, and return where they are."""
+    """Write features to a folder, if there is one, and return their location."""
     if folder is None:
         return features
     path = mkdtemp(dir=folder)
@@ -100,7 +100,7 @@ def _itself(value: Any) -> Any:
 class ShardRows:
     """Features of shards, as :class:`relaxwl.learning.linear.FeatureRows`.
 
-    Results of the shards are added in groups whose bounds depend on nothing but the number of shards.
+    Results of the shards are added in groups whose bounds depend only on the number of shards.
     """
 
     def __init__(
@@ -121,8 +121,7 @@ class ShardRows:
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature.
 
-        It is copied: what comes from a worker may lie across the borders of words, and NumPy adds up such arrays in
-        another order.
+        It is copied, because arrays from a worker may be unaligned, and NumPy sums such arrays in another order.
         """
         return np.array(self._summed("squares", squares_of, _total, [weights[slice(*span)] for span in self._spans]))
 
@@ -143,7 +142,7 @@ class ShardRows:
         return np.concatenate(self._tasks.gather(found))
 
     def expand(self, coefficients: Float64) -> Float64:
-        """Return coefficients as they are: no features are joined."""
+        """Return the coefficients unchanged, because no features are joined."""
         return coefficients
 
     def _summed(

@@ -1,11 +1,11 @@
 """A folder of shards: a manifest, and parts of bounded size that are read one at a time.
 
-A part is an ``npz`` archive of plain arrays (nothing in it is executed) with codes into a label vocabulary of its own;
-the manifest has the vocabulary of all parts, so that a shard that is read has the codes that it would have in the whole
-collection. Parts are written whole or not at all, and the manifest last: a writer that was stopped goes on behind the
-last whole part. The unfinished manifest holds the mark of the writer that made it; of two writers the one whose mark is
-gone stops with an error. The folder is locked while a writer looks for its mark and writes.
-Graphs are dropped from memory when they are in the manifest: who goes on after a full disk loses none.
+A part is an ``npz`` archive of plain arrays (nothing in it is executed) with codes into its own label vocabulary; the
+manifest has the vocabulary of all parts, so that a shard has the same codes as in the whole collection. Parts are
+written atomically, and the manifest last, so that an interrupted writer resumes after the last complete part. The
+unfinished manifest contains the mark of its writer; if another writer replaces it, the first one stops with an error.
+The folder is locked while a writer checks its mark and writes. Graphs are released from memory only after they are
+listed in the manifest, so that a caller who continues after a full disk loses none.
 """
 
 import contextlib
@@ -36,15 +36,15 @@ from relaxwl.graphs.labels import Vocabulary, match_codes, plain_label, sort_lab
 
 FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
-# What a writer knows until it has finished.
+# Manifest of a writer that has not finished.
 UNFINISHED = "manifest.unfinished.json"
-# Stands for a lock of the folder where the system has none.
+# File that serves as the lock of a folder where the system has no locks.
 LOCK = "manifest.lock"
-# What a manifest may say of the sizes of one part and of an attribute vector.
+# Maximum sizes of a part and of an attribute vector in a manifest.
 MAX_NODES, MAX_EDGES, MAX_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
-# Bytes of a manifest in memory for each in the file, and whatever a file that was made to be wrong may lead to.
+# Bytes of memory of a manifest per byte of its file, and exceptions that a malicious file may cause.
 MANIFEST_BYTES = 20
-# How long a writer waits for another one, which may have been stopped while it writes a part, in seconds.
+# Seconds to wait for another writer, which may have been stopped while it was writing a part.
 WAIT_SECONDS = 60.0
 DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 # Graphs and their targets.
@@ -71,8 +71,8 @@ class PartRecord:
 class Manifest:
     """The manifest of a folder of shards.
 
-    ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None where graphs have none. ``writer`` is the mark of
-    the writer at work, None when all is written.
+    ``target`` is the kind of ``y`` (as in ``dtype.kind``), or None without targets. ``writer`` is the mark of the
+    current writer, None if the folder is complete.
     """
 
     parts: tuple[PartRecord, ...] = ()
@@ -110,7 +110,7 @@ class Manifest:
         return tuple(sum(getattr(part, name) for part in self.parts) for name in ("n_graphs", "n_nodes", "n_edges"))
 
     def agreeing(self, other: "Manifest", n_graphs: int, n_nodes: int, n_edges: int) -> "Manifest":
-        """Return what is said of so many graphs; of what none of them could carry, what another manifest says."""
+        """Return the manifest with the fields of ``other`` that cannot be known without graphs, nodes or edges."""
         borrowed = [
             *([] if n_graphs else ["directed"]),
             *([] if n_nodes else ["node_vocabulary", "n_node_attributes"]),
@@ -258,7 +258,7 @@ class ShardWriter:
         name = _part_name(len(self._manifest.parts))
         with contextlib.ExitStack() as stack:
             with atomic_write(self.folder / name) as file:
-                # Not compressed: to unpack a part, once at each depth, would take longer than all that is done with it.
+                # Not compressed, because unpacking a part at each depth would take longer than all other work on it.
                 np.savez(file, **_arrays(graphs, y))  # type: ignore[arg-type]
                 stack.enter_context(_locked(self.folder))
                 self._check_alone()
@@ -460,7 +460,7 @@ class ShardedCollection(Sequence[GraphCollection]):
                 targets.append(self._targets(part)[mine])
         return MoleculeCollection.concatenate(graphs), np.concatenate(targets) if targets else None
 
-    # Kernels do not know shards: they ask the collection to do what they would do.
+    # Kernels do not import this module; they call these methods of the collection instead.
 
     def fit_kernel(self, kernel: Any) -> None:
         """Fit a kernel to all graphs, for ``kernel.fit(shards)``.
@@ -576,7 +576,7 @@ class ShardedCollection(Sequence[GraphCollection]):
             raise ShardError(f"{path} is missing; the manifest names it, and all workers must see it") from None
         except (ShardError, MemoryRefusal):
             raise
-        except Exception as error:  # whatever NumPy and zipfile find wrong with a file that was made to be wrong
+        except Exception as error:  # NumPy and zipfile raise various exceptions for malicious files
             raise ShardError(f"{path} cannot be read: {error}") from None
 
 
@@ -621,7 +621,7 @@ def _try_lock(folder: Path) -> Callable[[], None] | None:
         else:
 
             def unlock() -> None:
-                # Not by closing alone: a process forked meanwhile has it open as well.
+                # Closing is not sufficient, because a process forked in the meantime has the file open too.
                 with contextlib.suppress(OSError):
                     fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
@@ -672,7 +672,7 @@ def _joined(kind: str, before: Vocabulary | None, now: Vocabulary | None, name: 
 
 
 def _arrays(graphs: GraphCollection, y: NDArray[Any] | None) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a part; vocabularies are texts of JSON."""
+    """Return the arrays of a part; vocabularies are stored as JSON."""
     arrays = {name: getattr(graphs, name) for name in ARRAYS if getattr(graphs, name) is not None}
     texts = {name: getattr(graphs, name) for name in ("node_vocabulary", "edge_vocabulary", "names")}
     sources = getattr(graphs, "sources", [None])

@@ -1,8 +1,8 @@
 """Tasks of a fit on the workers of a Dask cluster.
 
-A task is a function of this package with its arguments. It returns the same on every worker, so that what is lost with
-one is computed again elsewhere. What tasks return stays where it was made; a *handle* stands for it in the arguments of
-other tasks, also within lists.
+A task is a function of this package with its arguments. It returns the same on every worker, so that results that are
+lost with one are computed again on another. Results stay on the worker that computed them; a *handle* represents a
+result in the arguments of other tasks, also within lists.
 """
 
 import os
@@ -22,16 +22,16 @@ from relaxwl._execution import one_thread
 from relaxwl.distributed.heap import kept_memory
 from relaxwl.kernels.levels import Handle, LocalTasks, Tasks
 
-# What is sent along with every task that takes it.
+# Maximum pickled size of a value that is sent with every task that uses it.
 SMALL_BYTES = 1 << 13
-# How long a fit goes on without any worker after it had some, and how often this is looked at, in seconds.
+# Configuration key and default of the time limit after all workers are lost, and seconds between checks.
 TIMEOUT, DEFAULT_TIMEOUT, WATCH_SECONDS = "relaxwl.no-workers-timeout", "300s", 2.0
-# Dask warns of tasks that are sent with more than this.
+# Configuration key of the size of tasks above which Dask warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 class _Result:
-    """A handle of a task; ``future`` is Dask's, once the task was sent."""
+    """A handle of a task; ``future`` is that of Dask after the task is sent."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -49,7 +49,7 @@ class _Call:
         self.function, self.arguments, self.version = function, arguments, _version()
 
     def __call__(self, *taken: Any) -> Any:
-        if _version() != self.version:  # of a worker that has joined since the fit began
+        if _version() != self.version:  # the worker may have joined after the fit began
             raise RuntimeError(
                 f"a worker has relaxwl {_version()} and the client {self.version}; install the same version"
             )
@@ -75,9 +75,8 @@ def _filled(value: Any, taken: tuple[Any, ...]) -> Any:
 class Cluster:
     """Tasks on the workers of a Dask client, with unique names.
 
-    They wait until somebody asks for a result, and go to the scheduler as one graph: it takes many tasks at once in a
-    fraction of the time that it takes for them one by one. What no handle stands for any more by then is kept by the
-    workers no longer than other tasks need it.
+    Tasks wait until a result is requested, and are then sent to the scheduler as one graph, which takes a fraction of
+    the time of sending them one by one. Workers keep results without a handle only as long as other tasks need them.
     """
 
     def __init__(self, client: Any) -> None:
@@ -86,7 +85,7 @@ class Cluster:
         self._numbers = count()
         self._waiting: dict[str, tuple[Any, ...]] = {}
         self._handles: weakref.WeakValueDictionary[str, _Result] = weakref.WeakValueDictionary()
-        self._last_seen: float | None = None  # when there was a worker
+        self._last_seen: float | None = None  # last time with a worker
 
     @property
     def n_threads(self) -> int:
@@ -98,7 +97,7 @@ class Cluster:
         result = _Result(f"relaxwl-{name}-{self._token}-{next(self._numbers)}")
         taken: list[_Result] = []
         call = _Call(function, [_with_places(argument, taken) for argument in arguments])
-        # Of what is in the same graph Dask wants to know the key.
+        # Dask requires the keys of tasks in the same graph, and the futures of others.
         self._waiting[result.key] = (call, *(one.key if one.future is None else one.future for one in taken))
         self._handles[result.key] = result
         return result
@@ -123,8 +122,8 @@ class Cluster:
     def _wait(self, futures: list[Any]) -> None:
         """Wait until all futures are done or one has failed, with a time limit if all workers are lost.
 
-        For how long is up to ``relaxwl.no-workers-timeout`` in the configuration of Dask. Before the first worker
-        comes, as on a cluster with a queue, Dask waits for as long as it is told to.
+        The limit is ``relaxwl.no-workers-timeout`` in the configuration of Dask. It does not apply before the first
+        worker starts, as on a cluster with a queue.
         """
         wait, config = import_module("distributed").wait, import_module("dask").config
         allowed = import_module("dask.utils").parse_timedelta(config.get(TIMEOUT, DEFAULT_TIMEOUT))
@@ -140,7 +139,7 @@ class Cluster:
                         f"or set {TIMEOUT} in the configuration of Dask to wait for longer"
                     ) from None
             if any(future.status not in ("pending", "finished") for future in futures):
-                return  # who asks for it is told
+                return  # the error is raised when the result is requested
 
     def _send(self) -> None:
         graph, self._waiting = self._waiting, {}
@@ -152,13 +151,13 @@ class Cluster:
                 result.future = future
 
     def share(self, value: Any) -> Handle:
-        """Return a handle of a value that is sent once, or if it is small the value itself.
+        """Return a handle of a value that is sent once or, if it is small, the value itself.
 
-        Dask lets a task run where the handles that it takes are, so it is better not to make one for next to nothing.
+        Dask prefers to run tasks on the workers that have their arguments, so small values should not have a handle.
         """
         try:
             small = len(pickle.dumps(value)) <= SMALL_BYTES
-        except (pickle.PicklingError, AttributeError, TypeError):  # a user's function, which Dask knows how to send
+        except (pickle.PicklingError, AttributeError, TypeError):  # a user's function, which Dask can send
             small = False
         return value if small else self.submit("send", _itself, value)
 
@@ -166,16 +165,16 @@ class Cluster:
     def working(self, folder: Path) -> Iterator[None]:
         """Check versions and access before starting, and release all handles after errors.
 
-        What nobody wants is not begun, and what has begun ends by itself, soon. Not by ``client.cancel``: it fails in
-        the scheduler, and takes the client along, where a task that is canceled feeds one whose handle was dropped.
+        Tasks that are no longer needed are not started, and running ones end soon. ``client.cancel`` is not used: it
+        fails in the scheduler and the client if a canceled task is an input of one whose handle was dropped.
         """
         try:
             self.check(folder)
             yield
-        except BaseException as error:  # an interrupt as well: nothing is to run on for nobody
+        except BaseException as error:  # also an interrupt, after which no results are needed
             self._waiting = {}
             for result in list(self._handles.values()):
-                with suppress(Exception):  # where the scheduler is gone, so are the tasks
+                with suppress(Exception):  # without a scheduler, there are no tasks to release
                     result.future.release()
             if isinstance(error, Exception) and self._client.status != "running":
                 # Which error Dask raises depends on the call that meets the lost connection.
@@ -192,7 +191,7 @@ class Cluster:
             from importlib import import_module
             from pathlib import Path
 
-            try:  # in a thread: importing takes a second, and the worker is to be heard of in the meantime
+            try:  # in a thread, because importing takes a second, in which the worker must still respond
                 return (await to_thread(import_module, "relaxwl")).__version__, Path(place).is_dir()
             except ImportError:
                 return None, False

@@ -1,7 +1,7 @@
 """Pictures of trees, of mappings between trees, and of graphs, as SVG text; for use within the package.
 
-The functions take lists and numbers, never objects of this package. A picture is self-contained: it carries
-its own style, follows a light or dark background, and says in words what it shows to those who cannot see it.
+The functions take lists and numbers, never objects of this package. A picture is self-contained: it includes its
+style sheet, adapts to a light or dark background, and has a description for screen readers.
 """
 
 from relaxwl.drawing.graphs import graph_svg as graph_svg

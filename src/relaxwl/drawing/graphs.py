@@ -14,14 +14,14 @@ from scipy.sparse.csgraph import connected_components
 
 from relaxwl.drawing.trees import NODE_RADIUS, document, escaped, line, text, text_width
 
-# Laying out a graph takes time and memory with the square of its nodes.
+# Maximum number of nodes of a layout, whose time and memory are quadratic in it.
 MAX_LAID_OUT_NODES = 1000
 
 
 def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     """Return positions (n_nodes, 2) of a deterministic force-directed layout.
 
-    Connected parts are laid out one by one and set side by side, the largest first.
+    Connected components are laid out separately and placed side by side, the largest first.
     """
     points = np.zeros((n_nodes, 2))
     corner, row_height, row_width = np.zeros(2), 0.0, 1.3 * np.sqrt(n_nodes)
@@ -31,7 +31,7 @@ def spring_layout(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.
         place = {node: i for i, node in enumerate(part)}
         own = _spread(len(part), [(place[a], place[b]) for a, b in edges if a in place])
         own -= own.min(axis=0)
-        # Room in proportion to the number of nodes, so that they are as dense everywhere.
+        # Area proportional to the number of nodes, so that all components have the same density.
         own *= np.sqrt(len(part)) / max(float(own.max()), 1e-9)
         if corner[0] > 0 and corner[0] + own[:, 0].max() > row_width:
             corner, row_height = np.array([0.0, corner[1] + row_height + 1.0]), 0.0
@@ -50,7 +50,7 @@ def _adjacency(n_nodes: int, edges: Sequence[tuple[int, int]]) -> csr_array:
 def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150) -> NDArray[np.float64]:
     """Compute a force-directed layout of a connected graph.
 
-    Edges between nodes with many neighbors pull less, lest a dense graph shrink to a dot.
+    Edges between nodes with many neighbors pull less, so that dense graphs do not collapse to a point.
     """
     points = _starting_points(n_nodes, edges)
     if n_nodes < 2:
@@ -60,7 +60,7 @@ def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150)
     weight = 1.0 / np.sqrt(np.minimum(degree[ends[:, 0]], degree[ends[:, 1]]))
     ideal = 1.0 / np.sqrt(n_nodes)
     for step in 0.12 * np.linspace(1.0, 0.02, n_rounds):
-        # One matrix a coordinate: sums over a last axis of length 2 take several times as long.
+        # One matrix per coordinate, because sums over a last axis of length 2 take several times as long.
         x, y = points.T[:, :, None] - points.T[:, None, :]
         push = ideal**2 / np.maximum(x * x + y * y, 1e-6)
         force = np.column_stack([np.einsum("ij,ij->i", x, push), np.einsum("ij,ij->i", y, push)])
@@ -74,7 +74,7 @@ def _spread(n_nodes: int, edges: Sequence[tuple[int, int]], n_rounds: int = 150)
 
 
 def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return the second and third eigenvector of the Laplacian, moved apart by a spiral where they coincide."""
+    """Return the second and third eigenvector of the Laplacian, plus a spiral that separates equal points."""
     turn = np.arange(n_nodes) * (np.pi * (3 - np.sqrt(5)))
     spiral = np.sqrt((np.arange(n_nodes) + 0.5) / n_nodes)[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
     if n_nodes < 4:
@@ -84,7 +84,7 @@ def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[
         laplacian[a, b] = laplacian[b, a] = -1.0
     np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
     vectors = eigh(laplacian, subset_by_index=(1, 2))[1]
-    # An eigenvector and its negative are equally good; fix the sign so that the picture is the same everywhere.
+    # An eigenvector and its negative are equally good; fix the sign so that the picture is deterministic.
     largest = np.abs(vectors).argmax(axis=0)
     vectors = vectors * np.where(vectors[largest, [0, 1]] < 0, -1.0, 1.0)
     scale = np.maximum(np.abs(vectors).max(axis=0), 1e-12)
@@ -92,7 +92,7 @@ def _starting_points(n_nodes: int, edges: Sequence[tuple[int, int]]) -> NDArray[
 
 
 def nodes_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequence[int], limit: int) -> list[int]:
-    """Return at most ``limit`` nodes: those named first, then their neighbors, then the rest by degree."""
+    """Return at most ``limit`` nodes: those in ``first``, then their neighbors, then the rest by degree."""
     if n_nodes <= limit:
         return list(range(n_nodes))
     adjacency = _adjacency(n_nodes, edges)
@@ -100,7 +100,7 @@ def nodes_to_draw(n_nodes: int, edges: Sequence[tuple[int, int]], first: Sequenc
     by_degree = iter(sorted(range(n_nodes), key=lambda node: -len(adjacent[node])))
     chosen = dict.fromkeys(first)
     queue = deque(chosen)
-    # Breadth-first from what is chosen; where that ends, the node with most neighbors that is left starts anew.
+    # Breadth-first from the chosen nodes; when that ends, it restarts at the remaining node of highest degree.
     while len(chosen) < limit:
         found = adjacent[queue.popleft()].tolist() if queue else [next(by_degree)]
         for node in found:
@@ -121,7 +121,7 @@ def fit(points: NDArray[np.float64], size: float) -> tuple[list[float], list[flo
     placed[:, 0] += (size - 2 * margin - (high[0] - low[0]) * scale) / 2
     delta = placed[:, None, :] - placed[None, :, :]
     apart = np.sqrt((delta**2).sum(axis=2)) + np.where(np.eye(len(points), dtype=bool), np.inf, 0.0)
-    # Half of the typical distance to the nearest node, and less: some are nearer than that.
+    # Less than half of the median distance to the nearest node, because some nodes are nearer.
     radius = float(np.clip(0.4 * np.median(apart.min(axis=1)), 3.0, NODE_RADIUS))
     return placed[:, 0].tolist(), placed[:, 1].tolist(), radius, float(placed[:, 1].max()) + margin
 
@@ -148,9 +148,9 @@ def graph_svg(
     labels : sequence of str, optional
         A label for each node.
     highlight : iterable of int, or mapping of int to float, default=()
-        Nodes to highlight; a mapping says how strongly, from 0 to 1, or in another color from -1 to 0.
+        Nodes to highlight; a mapping gives the strength from 0 to 1 or, in another color, from -1 to 0.
     max_nodes : int, default=300
-        Nodes that are drawn at most: highlighted ones, what is near to them, and a note on the rest.
+        Maximum number of nodes that are drawn: highlighted ones and nodes near them, with a note on the others.
     size : float, default=360
         Width and height of the picture in pixels.
     title : str, optional
@@ -177,24 +177,24 @@ def graph_svg(
 
 
 def _graph_node(x: float, y: float, radius: float, label: str | None, strength: float | None, name: str) -> str:
-    """Return a node of a graph; strength None is one that is not highlighted."""
+    """Return a node of a graph; without strength it is not highlighted."""
     shape = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
     shown = "" if label is None else f": {label}"
     circle = f'<circle class="node" {shape}><title>{escaped(name + shown)}</title></circle>'
     if strength is not None:
-        # A second circle over the first: through a pale highlight no edge may shine.
+        # A second circle over the first, so that edges are not visible through a pale highlight.
         opacity = 0.25 + 0.75 * min(abs(strength), 1.0)
         kind = "lit" if strength >= 0 else "against"
         circle += f'<circle class="node {kind}" fill-opacity="{opacity:.2f}" pointer-events="none" {shape}/>'
-    # Letters that do not fit would only blot the picture; the full label shows when pointed at.
+    # Labels that do not fit are omitted; the full label is shown as a tooltip.
     if label is None or radius < 8 or text_width(label) > 2 * radius:
         return circle
     return circle + text(x, y, label, "small on" if strength is None else "small ink")
 
 
-# Ends of the scale of colors: what lowers the prediction, and what raises it. Told apart also by the color-blind.
+# Ends of the color scale, for atoms that lower and that raise the prediction; distinguishable by the color-blind.
 LOWERS, RAISES = np.array([0.26, 0.46, 0.85]), np.array([0.93, 0.49, 0.19])
-# Pixels of a bond.
+# Length of a bond in pixels.
 BOND_LENGTH = 24
 
 
@@ -216,7 +216,7 @@ def molecule_svg(
     height : int, default=300
         Height of the picture in pixels.
     strongest : float, optional
-        The effect with the strongest color, so that several pictures have one scale; by default the largest.
+        The effect with the strongest color, so that several pictures have the same scale; by default the largest.
 
     Returns
     -------
@@ -242,8 +242,8 @@ def molecule_svg(
     drawer = rdMolDraw2D.MolDraw2DSVG(width, height)
     options: Any = drawer.drawOptions()
     options.highlightRadius = 0.4
-    options.fixedBondLength = BOND_LENGTH  # one scale for all pictures, but for molecules that would not fit
-    options.useBWAtomPalette()  # so that colors have one meaning
+    options.fixedBondLength = BOND_LENGTH  # the same scale for all pictures, except for large molecules
+    options.useBWAtomPalette()  # colors are reserved for effects
     drawable = rdMolDraw2D.PrepareMolForDrawing(molecule)
     drawer.DrawMolecule(drawable, highlightAtoms=list(colors), highlightAtomColors=colors, highlightBonds=[])
     drawer.FinishDrawing()

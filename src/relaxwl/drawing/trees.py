@@ -13,8 +13,8 @@ FONT_SIZE = 13.0
 SMALL = 11.0 / FONT_SIZE
 MARGIN = 14.0
 MAX_LABEL_LENGTH = 18
-# Text beside nodes takes the color of the page around the picture; nodes bring their own, with letters to
-# match. `:root` applies only where the picture stands alone and there is no page to take a color from.
+# Text beside nodes has the text color of the surrounding page; nodes have their own colors, with matching letters.
+# `:root` applies only to stand-alone pictures, which have no surrounding page.
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
@@ -34,12 +34,12 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def text(x: float, y: float, words: str, kind: str) -> str:
-    """Return a text whose letters are centered on a height; `dy` is understood where baselines are not."""
+    """Return a text that is vertically centered by `dy`, which more viewers support than baselines."""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(words)}</text>' if words else ""
 
 
 def escaped(text: str) -> str:
-    """Return text fit for XML: markup shown as it is written, characters that XML forbids replaced."""
+    """Return a text for XML, with markup escaped and characters that XML forbids replaced."""
     allowed = (c if c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff" else "\ufffd" for c in text)
     return escape("".join(allowed))
 
@@ -54,15 +54,15 @@ def document(width: float, height: float, title: str, body: Iterable[str], embed
     )
 
 
-# More elements than this in one picture help nobody and make pages heavy.
+# Maximum number of nodes of a tree in a picture; more are not readable and make pages large.
 MAX_DRAWN_NODES = 5000
 NODE_RADIUS = 13.0
 SIBLING_GAP = 12.0
 LEVEL_HEIGHT = 58.0
 TREE_GAP = 60.0
-# Trees of one picture get this much room if the caller names no size: with margins about 1,600 pixels.
+# Default width of all trees of a picture, in pixels; about 1,600 with margins.
 TREE_ROOM = 1500.0
-# What became of a node, as it is called in the style sheet and in the legend.
+# States of nodes, as named in the style sheet and the legend.
 KEPT, RELABELED, DELETED, INSERTED = "kept", "relabeled", "deleted", "inserted"
 
 
@@ -79,9 +79,9 @@ class PlainTree:
     edge_labels : sequence of str, optional
         The label of the edge above each node; that of the root is not used.
     counts : sequence of int, optional
-        How many equal siblings a node stands for; shown where it is more than one.
+        Number of equal siblings that a node represents; shown if it is more than one.
     hidden : sequence of int, optional
-        How many nodes below each node are left out; a mark says so.
+        Number of nodes below each node that are left out, which a mark shows.
     """
 
     labels: Sequence[str]
@@ -115,7 +115,7 @@ def tree_svg(tree: PlainTree, *, title: str = "Tree", embed_style: bool = True) 
     title : str, default="Tree"
         Text for screen readers.
     embed_style : bool, default=True
-        Whether the picture carries its style sheet; a page with many pictures holds ``STYLE`` once instead.
+        Whether the picture contains its style sheet; a page with many pictures contains ``STYLE`` once instead.
 
     Examples
     --------
@@ -191,12 +191,12 @@ def _layout_tree(tree: PlainTree) -> _LaidOut:
     edges = ["", *(shortened(edge) for edge in tree.edge_labels[1:])] if tree.edge_labels else [""] * len(names)
     counts = [1] * len(names) if tree.counts is None else list(tree.counts)
     half = [max(NODE_RADIUS, text_width(name) / 2 + 7) for name in names]
-    # Half-way up, edges are half as far apart as the nodes: a label there needs twice the room.
+    # Half-way up, edges are half as far apart as the nodes, so a label there needs twice the space.
     half = [max(h, text_width(edge)) if edge else h for h, edge in zip(half, edges, strict=True)]
     half = [h + (text_width(f"×{n}") if n > 1 else 0) for h, n in zip(half, counts, strict=True)]
     for index, count in enumerate(tree.hidden or ()):
         if count:
-            # A number that is too long to read is rounded, as a decimal: a float may not hold it.
+            # Large numbers are rounded, as Decimal because they may exceed the range of floats.
             names.append(f"… +{count:,} more" if count < 10**9 else f"… +{Decimal(count):.1e} more")
             above.append(index)
             edges.append("")
@@ -215,8 +215,8 @@ def _layout_tree(tree: PlainTree) -> _LaidOut:
 def _place_subtrees(parents: Sequence[int], half: Sequence[float]) -> list[float]:
     """Return the horizontal center of every node, children placed before their parents.
 
-    Each subtree has an outline, its leftmost and rightmost reach on every level; a subtree moves right until its
-    outline clears that of its left siblings by a gap.
+    Each subtree has an outline, its leftmost and rightmost extent on every level; a subtree is moved to the right until
+    there is a gap between its outline and that of its left siblings.
     """
     below: list[list[int]] = [[] for _ in parents]
     for index in range(1, len(parents)):
@@ -252,7 +252,7 @@ def _tree_elements(
     x = [center + offset[0] for center in tree.x]
     y = [center + offset[1] for center in tree.y]
     changed, n_nodes = set(changed_edges), len(tree.counts)
-    # From the foot of a node to the top of its child: so even a flat line passes above the child's siblings.
+    # From the bottom of a node to the top of its child, so that even a flat line passes above the child's siblings.
     elements = [
         line(x[up], y[up] + NODE_RADIUS, x[node], y[node] - NODE_RADIUS, "edge")
         for node, up in enumerate(tree.parents)
@@ -281,7 +281,7 @@ def _tree_elements(
 def _match_lines(
     trees: Sequence[_LaidOut], offsets: Sequence[tuple[float, float]], pairs: Sequence[tuple[int, int]]
 ) -> list[str]:
-    """Return dashed arcs between mapped nodes, those of one level at different heights."""
+    """Return dashed arcs between mapped nodes; arcs of the same level have different heights."""
     levels: dict[float, list[tuple[int, int]]] = {}
     for i, j in pairs:
         levels.setdefault(trees[0].y[i], []).append((i, j))
@@ -289,11 +289,11 @@ def _match_lines(
     for y, level in levels.items():
         level.sort(key=lambda pair: trees[0].x[pair[0]])
         for rank, (i, j) in enumerate(level):
-            # From the shoulder of one node to the facing one of the other.
+            # From the upper right of one node to the upper left of the other.
             start = offsets[0][0] + trees[0].x[i] + 0.7 * NODE_RADIUS
             end = offsets[1][0] + trees[1].x[j] - 0.7 * NODE_RADIUS
             top = offsets[0][1] + y - 0.7 * NODE_RADIUS
-            # Nothing stands between the roots; elsewhere an arc keeps clear of the nodes on its level.
+            # There is nothing between the roots; on other levels, arcs pass above the nodes.
             rise = 4.0 if i == 0 else 16 + 26 * (len(level) - rank) / len(level)
             bend = min(70.0, (end - start) / 3)
             lines.append(
@@ -304,7 +304,7 @@ def _match_lines(
 
 
 def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]:
-    """Return a line that explains what occurs in the picture, and its width."""
+    """Return a line that explains the elements that occur in the picture, and its width."""
     elements: list[str] = []
     x = MARGIN
     for state in (RELABELED, DELETED, INSERTED):
@@ -320,7 +320,7 @@ def _legend(y: float, states: set[str], mapped: bool) -> tuple[list[str], float]
 
 
 def _node(x: float, y: float, half: float, label: str, state: str) -> str:
-    """Return a circle, or a pill where the label is long, with the label on it."""
+    """Return a circle, or a pill if the label is long, with the label on it."""
     kind = "node" if state == KEPT else f"node {state}"
     if half <= NODE_RADIUS:
         shape = f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{NODE_RADIUS:g}"/>'

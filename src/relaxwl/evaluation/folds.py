@@ -1,4 +1,4 @@
-"""Input of an evaluation: settings, graphs with targets, and the folds and seeds that follow from them."""
+"""Input of an evaluation: settings, graphs with targets, and the folds and seeds determined by them."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ TASKS = ("classification", "regression")
 DEFAULT_C = tuple(2.0**exponent for exponent in (-12, -8, -5, -3, -1, 1, 3, 5, 8, 12))
 # The share of graphs in the test part of a random or scaffold split.
 TEST_SHARE = 0.2
-# Digits of a SHA-256 that records carry: enough that two runs never share them by chance.
+# Number of digits of a SHA-256 in records, enough for two runs never to share them by chance.
 DIGITS = 16
 
 
@@ -54,7 +54,7 @@ class Settings:
         check_choice("protocol", self.protocol, PROTOCOLS)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("task", self.task, TASKS)
-        # No generator: a run must be repeatable from its record.
+        # An integer, not a generator, so that a run can be repeated from its record.
         least = {"n_folds": 1 if self.splits else 2, "inner_folds": 2, "random_state": 0}
         values: dict[str, Any] = {
             name: check_integer(name, getattr(self, name), bound) for name, bound in least.items()
@@ -95,8 +95,8 @@ class Split:
 class Splits:
     """Folds that a user gives instead of a cross-validation.
 
-    ``name`` is what records carry; ``given`` are the folds of a file, None where they are drawn anew in each
-    repetition. Whole ``groups`` (such as scaffolds of molecules) fall into one part.
+    ``name`` is the name in records; ``given`` are the folds of a file, None if they are drawn in each repetition.
+    ``groups`` (such as scaffolds of molecules) are not split.
     """
 
     name: str
@@ -109,8 +109,8 @@ class Splits:
 class Data:
     """Graphs and targets of an evaluation, its settings, threads and time limit.
 
-    ``y`` holds codes that index ``classes``, or in regression (where there are no classes) the targets themselves.
-    Graphs with the same number in ``copies`` are copies of a molecule, which drawn folds keep together.
+    ``y`` contains codes that index ``classes`` or, in regression (without classes), the targets themselves. Graphs with
+    the same number in ``copies`` are copies of a molecule, which drawn folds do not separate.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Data:
         fingerprint = digest.hexdigest()[:DIGITS]
         copies: Int64 | None = None
         if isinstance(graphs, MoleculeCollection) and all(source is not None for source in graphs.sources):
-            from relaxwl.molecules import duplicates  # with all predictors, which others do without
+            from relaxwl.molecules import duplicates  # imports all predictors, which other data sets do not need
 
             numbers = duplicates(graphs)
             copies = numbers if len(np.unique(numbers)) < len(graphs) else None
@@ -275,5 +275,5 @@ def outer_splits(
 
 def kernel_seed(random_state: int, repetition: int) -> int:
     """Return the seed of the kernels in a repetition."""
-    # The third number keeps this stream apart from the one of the folds.
+    # The third number separates this stream from that of the folds.
     return int(np.random.SeedSequence([random_state, repetition, 1]).generate_state(1)[0])

@@ -1,11 +1,11 @@
 """Nested cross-validation of graph kernels with support vector machines.
 
-Outer folds estimate, inner folds choose. A fold's kernel parameters and C are chosen together on its training part, by
-the number of correct predictions in an inner cross-validation; ties go to the first candidate and the smallest C. The
-test part's classes are used once, to compare them with the predictions.
+Outer folds estimate, inner folds select. A fold's kernel parameters and C are selected together on its training part,
+by the number of correct predictions in an inner cross-validation; ties go to the first candidate and the smallest C.
+The test part's classes are used once, to compare them with the predictions.
 
-*Transductive*: a kernel is fitted on all graphs (never on their classes) once a repetition, and all folds share its
-Gram matrices. *Inductive*: it is fitted on the training graphs of each fold alone and meets the test graphs afterwards.
+*Transductive*: a kernel is fitted on all graphs (never on their classes) once per repetition, and all folds share its
+Gram matrices. *Inductive*: it is fitted on the training graphs of each fold only, and transforms the test graphs later.
 """
 
 import datetime
@@ -58,7 +58,7 @@ from relaxwl.predictors.transductive import TransductiveClassifier
 logger = logging.getLogger(__name__)
 
 OUT_OF_TIME, OUT_OF_MEMORY = "out of time", "out of memory"
-# Scores of classifiers beside accuracy; the first two do without probabilities.
+# Scores of classifiers in addition to accuracy; the first two do not need probabilities.
 CLASS_SCORES = ("balanced_accuracy", "mcc", "roc_auc", "average_precision", "log_loss")
 
 
@@ -123,7 +123,7 @@ class Recorder:
 
 
 class RecordKeeper:
-    """Records from the store and new ones, which are stored; ``used`` are those of this evaluation."""
+    """Records of the store and new records, which are stored; ``used`` are those of this evaluation."""
 
     def __init__(self, store: Any) -> None:
         self._store = store if store is None or isinstance(store, ResultStore) else ResultStore(store)
@@ -138,7 +138,7 @@ class RecordKeeper:
             self._known[identity_of(record)] = self.used[identity_of(record)] = record
 
     def take(self, *identity: Any) -> bool:
-        """Take a known record (see :func:`identity_of`) into the results; say whether there was one."""
+        """Add a known record (see :func:`identity_of`) to the results; return whether there was one."""
         if identity in self._known:
             self.used[identity] = self._known[identity]
         return identity in self._known
@@ -176,9 +176,9 @@ def versions() -> dict[str, str]:
 
 # ---------------------------------------------------------------------------------------------- evaluation
 
-# Gram matrices of kernels without a seed are kept from one repetition to the next up to this size.
+# Maximum size of Gram matrices of kernels without a seed that are kept from one repetition to the next.
 KEPT_BYTES = 2 * 1024**3
-# Seconds between two lines of progress.
+# Seconds between two progress messages.
 SECONDS_PER_LINE = 10.0
 Kept = dict[int, FittedVariant]
 
@@ -281,7 +281,7 @@ def cross_validate(
     >>> results.cell("toy", "WeisfeilerLehman").mean
     1.0
     """
-    Deadline(time_limit)  # refuses what is no time
+    Deadline(time_limit)  # raises an error for an invalid time limit
     n_repeats = (5 if splits is None else 1) if n_repeats is None else check_integer("n_repeats", n_repeats, 1)
     protocol = protocol or ("transductive" if splits is None else "inductive")
     depths = None if depths is None else tuple(depths)
@@ -358,7 +358,7 @@ def _evaluate_folds(
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
 
     if not is_kernel(estimator):
-        # Where it can, it fits its kernels once for all folds, without classes.
+        # If possible, its kernels are fitted once for all folds, without classes.
         may_share = folds and not inductive and not regression
         may_share = may_share and TransductiveClassifier.suits(variants()[0].estimator, data.graphs)
         advance(0.0, "fitting")
@@ -387,10 +387,10 @@ def _evaluate_folds(
 def _choose(
     variants: list[Variant], data: Data, splits: list[Split], advance: Advance, kept: Kept, unseen: Any = None
 ) -> list[Choice]:
-    """Choose for several folds from the same Gram matrices, variant by variant.
+    """Select for several folds from the same Gram matrices, variant by variant.
 
-    ``kept`` holds what is fitted from one repetition to the next; with ``unseen``, the test graphs are not among those
-    that the kernel is fitted to.
+    ``kept`` contains fitted variants for later repetitions; with ``unseen``, the kernel is not fitted to the test
+    graphs.
     """
     selection = Selection(splits, data.y, data.settings.C, data.n_jobs, data.settings.solver)
     for number, variant in enumerate(variants):
@@ -402,7 +402,7 @@ def _choose(
             kept_bytes = fitted.nbytes + sum(other.nbytes for other in kept.values())
             seeded = any(name.rpartition("__")[2] == "random_state" for name in variant.estimator.get_params())
             if unseen is None and not seeded and kept_bytes <= KEPT_BYTES:
-                kept[number] = replace(fitted, prepared=None)  # all graphs have met
+                kept[number] = replace(fitted, prepared=None)  # no other graphs will be compared
 
         def rows(position: int, fitted: FittedVariant = fitted) -> Float64:
             """Return the Gram matrix between unseen and training graphs for the setting at ``position``."""

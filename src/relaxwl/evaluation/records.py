@@ -1,6 +1,6 @@
 """Typed records of an evaluation, and their form as lines of JSON.
 
-A line ends with a checksum of all that stands before it; its fields must be those of a record.
+A line ends with a checksum of everything before it; its fields must be those of a record.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from typing import Any, get_args
 import numpy as np
 
 Scalar = str | int | float | bool | None
-# Hexadecimal digits of the checksum of a line, and how the line ends with it.
+# Number of hexadecimal digits of the checksum of a line, and the pattern of a line with its checksum.
 CHECKSUM_DIGITS = 16
 CHECKSUM = re.compile(rb'(.*),"checksum":"([0-9a-f]{%d})"\}' % CHECKSUM_DIGITS, re.DOTALL)
-# Scores of which less is better.
+# Scores of which lower values are better.
 LOWER_IS_BETTER = frozenset({"rmse", "mae", "nlpd", "log_loss"})
-# Decimals that tables show of scores other than accuracies.
+# Number of decimals of scores other than accuracies in tables.
 DIGITS = 3
 
 
@@ -39,17 +39,17 @@ class Key:
 
 @dataclass(frozen=True)
 class FoldRecord:
-    """One outer fold of one repetition: what was chosen on the training part and how it did on the test part.
+    """One outer fold of one repetition: the setting selected on the training part, and its scores on the test part.
 
-    ``fit_seconds`` is the time of the fits that the fold relied on and ``gram_seconds`` that of the Gram matrices of
-    all their settings (0 for a kernel that does not tell them apart), without the imports and the compilation that the
-    first fit in a process needs (kernels of other packages: with them); in the transductive protocol all folds of a
+    ``fit_seconds`` is the time of the fits that the fold used and ``gram_seconds`` that of the Gram matrices of all
+    their settings (0 for a kernel that does not separate them), without the imports and the compilation of the first
+    fit in a process (for kernels of other packages, including them); in the transductive protocol all folds of a
     repetition share them. ``transform_seconds`` is the time for the Gram matrices between unseen and training graphs,
     ``svm_seconds`` the time for selection and final fit. ``n_fits`` counts support vector machines of two classes,
-    ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the most that the process held
-    during the repetition (where the system cannot tell: since its start), with what it held before. ``accuracy`` is
-    None in regression, and ``inner_accuracy`` where the estimator predicts by itself; ``scores`` holds other scores by
-    name, and ``deviations`` what a predictor says about how far off its predictions may be.
+    ``n_unconverged`` those that reached the iteration limit. ``peak_memory_mb`` is the peak memory of the process
+    during the repetition (on some systems: since its start), including memory used before. ``accuracy`` is None in
+    regression, and ``inner_accuracy`` if the estimator is not a kernel; ``scores`` contains other scores by name, and
+    ``deviations`` the standard deviations of a predictor's predictions.
     """
 
     key: Key
@@ -96,7 +96,7 @@ class FoldRecord:
 class FailedRun:
     """A repetition that was not finished: out of time or out of memory.
 
-    ``time_limit`` is what the evaluation allowed (None: nothing was said, but the kernel has a limit of its own).
+    ``time_limit`` is that of the evaluation (None: the evaluation had none, but the kernel has its own limit).
     """
 
     key: Key
@@ -132,7 +132,7 @@ class DatasetRecord:
 Record = FoldRecord | FailedRun | DatasetRecord
 RECORD_TYPES: dict[str, Any] = dict(zip(("fold", "given-up", "dataset"), get_args(Record), strict=True))
 TYPE_NAMES = {cls: name for name, cls in RECORD_TYPES.items()}
-# What may occur only once in a store; time limits may differ, so that a longer one can be tried.
+# Fields whose values may occur only once in a store; time limits may differ, so that a longer one can be tried.
 IDENTITY: dict[type[Record], tuple[str, ...]] = {
     FoldRecord: ("key", "repetition", "fold"),
     FailedRun: ("key", "repetition", "cause", "time_limit"),
@@ -147,13 +147,13 @@ def identity_of(record: Record) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A kernel on a data set: what a table shows.
+    """The scores of a kernel on a data set, as shown in a table.
 
     ``accuracies`` (or values of another ``metric``) has one entry for each complete repetition: the mean over its
-    folds; where the folds were given, one for each fold. ``mean`` and ``std`` (the population's, as ``numpy.std`` gives
-    it) are taken over them, NaN where there is none; with a single one ``has_spread`` is false, and the standard
-    deviation of 0 says nothing. ``given_up`` says why some repetition had no end ("out of time" or "out of memory"),
-    and is empty if none was given up.
+    folds; if the folds were given, one for each fold. ``mean`` and ``std`` (of the population, as in ``numpy.std``) are
+    computed over them, NaN if there are none; with a single one ``has_spread`` is false, and the standard deviation of
+    0 is not informative. ``given_up`` is the reason why some repetition did not finish ("out of time" or "out of
+    memory"), and is empty if all finished.
     """
 
     dataset: str
@@ -189,12 +189,12 @@ class Cell:
 
     @property
     def percent(self) -> float:
-        """Mean accuracy as tables show it."""
+        """Mean accuracy as shown in tables."""
         return round(100 * self.mean, 2)
 
     @property
     def rank(self) -> float:
-        """Sort key (less is better), rounded as in tables, so that equal numbers are equally good."""
+        """Sort key (less is better), rounded as in tables, so that values that are equal there tie."""
         if self.metric == "accuracy":
             return -self.percent
         return round(self.mean, DIGITS) if self.metric in LOWER_IS_BETTER else -round(self.mean, DIGITS)
@@ -211,7 +211,7 @@ class Cell:
 
 
 def best_cells(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the finished cells with the best mean, as tables show it: several, if they are equal there."""
+    """Return the finished cells with the best mean as shown in tables: several, if these are equal."""
     finished = [cell for cell in cells if cell.finished]
     best = min((cell.rank for cell in finished), default=None)
     return [cell for cell in finished if cell.rank == best]
@@ -221,7 +221,7 @@ def best_cells(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def record_to_json(record: Record) -> str:
-    """Return a record as one line of JSON, with its checksum; any name in it can be written."""
+    """Return a record as one line of JSON, with its checksum; names may contain any characters."""
     line = json.dumps({"type": TYPE_NAMES[type(record)], **asdict(record)}, separators=(",", ":"))
     return f'{line[:-1]},"checksum":"{_checksum(line.encode())}"}}'
 
@@ -250,7 +250,7 @@ def record_from_json(line: str | bytes) -> Record:
     known = {field.name for field in fields(RECORD_TYPES[kind])}
     if known - values.keys():
         raise ValueError(f"the fields {', '.join(sorted(known - values.keys()))} are missing")
-    values = {name: value for name, value in values.items() if name in known}  # earlier versions kept more
+    values = {name: value for name, value in values.items() if name in known}  # earlier versions stored more
     try:
         if "key" in values:
             values["key"] = Key(**values["key"])

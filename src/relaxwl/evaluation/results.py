@@ -27,9 +27,9 @@ from relaxwl.evaluation.tables import results_table
 
 # The times of a record, as columns of a table of folds.
 SECONDS = ("fit_seconds", "gram_seconds", "transform_seconds", "svm_seconds")
-# What a byte of a file of records takes when it has become records.
+# Bytes of memory of records per byte of their file.
 BYTES_PER_BYTE = 20
-# So many lines that are no records are named one by one.
+# Maximum number of invalid lines that are reported one by one.
 MAX_NOTES = 3
 
 
@@ -142,7 +142,7 @@ class Results(Sequence[Record]):
         list of Results
             The parts.
         """
-        # What the records of each part have committed themselves to, and the records.
+        # For each part, the settings and fingerprints that all its records share, and the records.
         parts: list[tuple[dict[str, str], list[Record]]] = []
         for record in self._evaluated():
             key, settings = record.key, json.dumps(record.settings, sort_keys=True)
@@ -243,9 +243,9 @@ class Results(Sequence[Record]):
         accuracies: tuple[float, ...] = ()
         if complete:
             scores = np.array([[r.score(metric or self.metric) for r in complete[n]] for n in sorted(complete)])
-            if folds[0].settings.get("splits"):  # a score for each fold: these were given and do not vary
+            if folds[0].settings.get("splits"):  # a score for each fold, since given folds are equal in all repetitions
                 scores = scores.T
-            # A score may be undefined in a fold, as ROC AUC is where one class is not there.
+            # A score may be undefined in a fold, such as ROC AUC if a class is missing.
             rows = (row[~np.isnan(row)] for row in scores)
             accuracies = tuple(float(np.mean(row)) if len(row) else float("nan") for row in rows)
         given_up = [r.cause for r in evaluated if isinstance(r, FailedRun) and r.repetition not in complete]
@@ -370,7 +370,7 @@ class ResultStore:
         with naming_file(self.path), self.path.open("a+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - 1, 0))
-            if size and file.read(1) != b"\n":  # the last line is torn
+            if size and file.read(1) != b"\n":  # the last line is incomplete
                 lines = b"\n" + lines
             file.write(lines)
             file.flush()

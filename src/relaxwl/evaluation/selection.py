@@ -1,7 +1,7 @@
-"""Work within a fold: the choice of parameters for kernels, and the predictions of all estimators.
+"""Work within a fold: the selection of parameters for kernels, and the predictions of all estimators.
 
-Every setting of a fitted kernel and every C is scored on the training part. Estimators that predict by themselves are
-fitted on the training graphs with their targets, and then asked.
+Every setting of a fitted kernel and every C is scored on the training part. Other estimators are fitted on the training
+graphs with their targets, and predict the test graphs.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from relaxwl.learning.scoring import get_score
 from relaxwl.learning.svm import PathScores, SVMPrediction, predict, score_path, submatrix, training_scale
 from relaxwl.predictors.transductive import TransductiveClassifier
 
-# Parameters that change how a kernel is computed, or are set anew in each repetition, but not what it is.
+# Parameters that do not identify a kernel: they change how it is computed, or are set in each repetition.
 NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
 
 
@@ -40,10 +40,10 @@ def resolve(kernels: Any, depths: tuple[int, ...] | None = None) -> list[Entry]:
     Parameters
     ----------
     kernels : str, estimator, iterable of these, or mapping from name to one of these
-        Names are those of ``relaxwl.kernels.registry``. A string may hold several names with commas between them. An
-        estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
+        Names are those of ``relaxwl.kernels.registry``. A string may contain several names, separated by commas.
+        An estimator is a GraphKernel, or has ``fit(graphs, y)`` and ``predict(graphs)``.
     depths : tuple of int, optional
-        The depths to choose from, where there is a choice.
+        The depths to select from, for kernels with this setting.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def is_kernel(entry: Entry) -> bool:
 def identity(entry: Entry, *, require_name: bool = False) -> str:
     """Return a digest of an estimator's variants and all their parameters; the same in every process.
 
-    Of code, such as a function that says how many clusters to make, nothing is known but the estimator's name.
+    Code, such as a function that returns the number of clusters, is identified only by the estimator's name.
 
     Parameters
     ----------
     entry : Entry
         The estimator.
     require_name : bool, default=False
-        Whether to refuse an estimator with code and without a name of its own, by which records are recognized.
+        Whether to raise an error for an estimator with code but without its own name, which identifies records.
     """
     code: list[str] = []
 
@@ -122,7 +122,7 @@ def identity(entry: Entry, *, require_name: bool = False) -> str:
             return ["array", value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
         path = f"{type(value).__module__}.{type(value).__qualname__}"
         if isinstance(value, EditCost):
-            with contextlib.suppress(TypeError, ValueError):  # costs that a function gives
+            with contextlib.suppress(TypeError, ValueError):  # costs defined by a function
                 return described(value.to_dict())
         elif hasattr(value, "get_params") and not isinstance(value, type):
             return [path, described(identifying(value))]
@@ -140,15 +140,15 @@ def identity(entry: Entry, *, require_name: bool = False) -> str:
     return hashlib.sha256(json.dumps([entry.name if code else "", content], sort_keys=True).encode()).hexdigest()
 
 
-# Deviations below this count as this: a sure error costs much, but not everything.
+# Minimum deviation in scores, so that the density of a wrong prediction with deviation 0 is finite.
 LEAST_DEVIATION = 1e-9
-# The share of targets that should lie in the intervals whose coverage is measured.
+# Nominal coverage of the intervals whose coverage is measured.
 INTERVAL = 0.95
-# Graphs of a run that does not count. Smaller ones would leave out part of the code, such as that for graphlets of five
+# Number and sizes of graphs in the warm-up. Smaller graphs would not run all code, such as that for graphlets of five
 # nodes.
 N_GRAPHS = 10
 LEAST_NODES, MAX_NODES = 8, 40
-# Enough to compile everything; a kernel that is slow on a handful of graphs is not worth waiting for.
+# Time limit of the warm-up: enough to compile everything, while slow kernels are not waited for.
 MAX_SECONDS = 60.0
 
 logger = logging.getLogger(__name__)
@@ -156,9 +156,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Choice:
-    """The best setting found so far for a fold, the predictions with it, and what the search has cost.
+    """The best setting found so far for a fold, the predictions with it, and the cost of the search.
 
-    An estimator that predicts by itself leaves ``correct`` at -1; ``values`` and ``deviations`` are of regression.
+    For estimators other than kernels, ``correct`` is -1; ``values`` and ``deviations`` are used in regression.
     """
 
     correct: int = -1
@@ -180,8 +180,8 @@ class Choice:
 class FittedVariant:
     """A fitted kernel: the Gram matrices of all its settings (of all graphs, or of training graphs), and their cost.
 
-    ``parameters`` are those that gave each of the ``matrices``; ``prepared`` is the kernel's form of the graphs, for
-    comparing others with them.
+    ``parameters`` are those of each of the ``matrices``; ``prepared`` is the kernel's representation of the graphs, for
+    comparison with others.
     """
 
     variant: Variant
@@ -193,7 +193,7 @@ class FittedVariant:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the Gram matrices take."""
+        """Memory of the Gram matrices in bytes."""
         return sum(matrix.nbytes for matrix in self.matrices)
 
 
@@ -212,27 +212,27 @@ def fit_variant(variant: Variant, graphs: GraphCollection) -> FittedVariant:
     return FittedVariant(variant, prepared, parameters, matrices, fitted - started, finished - fitted)
 
 
-# Counts a share of some work as done, and tells what it was; several threads may call it.
+# Reports that a share of some work is done, with a description; called from several threads.
 Advance = Callable[[float, str], None]
 
 
 def part_of(advance: Advance, n_parts: int) -> Advance:
-    """Return what counts shares of one of ``n_parts`` equal parts of some work."""
+    """Return a function that reports shares of one of ``n_parts`` equal parts of some work."""
     return lambda share, what: advance(share / n_parts, what)
 
 
 class Selection:
     """Selection of the best setting for each fold, kernel by kernel.
 
-    A fold predicts as soon as a kernel is better than those before, and not when all are known: so the Gram matrices of
-    one kernel at a time are in memory, and the price is a few fits more among hundreds.
+    A fold predicts as soon as a kernel is better than the previous ones, not after all kernels. So only the Gram
+    matrices of one kernel are in memory, at the cost of a few additional fits among hundreds.
 
     Parameters
     ----------
     splits : sequence of Split
         The folds; positions refer to rows of the Gram matrices.
     y : array of class codes
-        Classes of the rows. Those of test graphs are not used (in the inductive protocol they are not even there).
+        Classes of the rows. Those of test graphs are not used (and missing in the inductive protocol).
     C : sequence of float
         Penalties, ascending.
     n_jobs : int, optional
@@ -250,8 +250,8 @@ class Selection:
     def enter(self, fitted: FittedVariant, advance: Advance, unseen: Callable[[int], Float64] | None = None) -> None:
         """Compare a fitted kernel with the best setting so far, in every fold.
 
-        ``unseen(position)`` returns the Gram matrix between test and training graphs in the candidate at ``position``;
-        without it the test graphs are rows of the candidates' own matrices.
+        ``unseen(position)`` returns the Gram matrix between test and training graphs for the candidate at ``position``;
+        without it, the test graphs are rows of the candidates' own matrices.
         """
         matrices, n_C = fitted.matrices, len(self.C)
         scales = [[training_scale(matrix.diagonal()[split.train]) for split in self.splits] for matrix in matrices]
@@ -269,7 +269,7 @@ class Selection:
             advance(1 / len(tasks), "choosing")
             return scores
 
-        # How many training graphs inner folds got right.
+        # Number of correct predictions in the inner folds.
         correct = np.zeros((len(self.splits), len(matrices), n_C), np.int64)
         for (fold, position, _), scores in zip(tasks, map_chunks(scored, tasks, self.n_jobs), strict=True):
             correct[fold, position] += scores.correct
@@ -281,7 +281,7 @@ class Selection:
         def predicted(fold: int) -> None:
             """Fit on the whole training part of a fold with the best setting, and predict its test part."""
             split, choice = self.splits[fold], self.choices[fold]
-            # The first maximum in row-major order: of equals the first candidate, and of its C the smallest.
+            # The first maximum in row-major order: ties go to the first candidate, and to its smallest C.
             position, penalty = divmod(int(correct[fold].argmax()), n_C)
             matrix, scale = matrices[position], scales[position][fold]
             training = submatrix(matrix, split.train, split.train, scale)
@@ -304,7 +304,7 @@ class Selection:
 
 
 def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: GraphCollection, classes: Any) -> Choice:
-    """Fit a classifier and predict unseen graphs; what comes out are codes that index ``classes``."""
+    """Fit a classifier and predict unseen graphs; predictions are codes that index ``classes``."""
     started = time.perf_counter()
     estimator.fit(training, labels)
     fitted = time.perf_counter()
@@ -355,7 +355,7 @@ def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen:
 
 
 def _in_order(estimator: Any, probabilities: Any, classes: Any) -> Float64:
-    """Return the probabilities (n, n_classes) in the order of ``classes``; a class not seen in fitting has none."""
+    """Return the probabilities (n, n_classes) in the order of ``classes``; 0 for a class not seen in fitting."""
     ordered = np.zeros((len(probabilities), len(classes)))
     known = {label: column for column, label in enumerate(np.asarray(estimator.classes_).tolist())}
     for code, label in enumerate(classes):
@@ -387,19 +387,19 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
     """Run an evaluation of each variant on a few small graphs, which compiles all functions.
 
     The first fit of a kernel in a process loads modules and compiles code, which can take longer than the fit itself
-    and must not be timed. These kernels have a seed of their own, so that no result and no random stream depends on it.
-    Only kernels of this package take part: what a fit of others costs or changes is not for us to know.
+    and must not be timed. These kernels have their own seed, so that no result and no random stream depends on them.
+    Only kernels of this package are run, because the cost and side effects of other fits are unknown.
 
     Parameters
     ----------
     estimator : Entry
         The kernel.
     graphs : GraphCollection
-        Graphs that it is going to meet.
+        Graphs of the evaluation.
     n_jobs : int, optional
         Number of threads.
     unseen : bool
-        Whether it is going to meet graphs that it was not fitted to.
+        Whether the kernel will be applied to graphs that it was not fitted to.
     """
     by_size = np.argsort(graphs.node_counts, kind="stable")
     sizes = graphs.node_counts[by_size]
@@ -414,5 +414,5 @@ def warm_up(estimator: Entry, graphs: GraphCollection, n_jobs: int | None, *, un
                 if unseen:
                     kernel.compare(kernel.prepare(part), fitted.prepared, variant.settings)
                 score_path(fitted.matrices[0], everything % 2, everything, everything, 1.0, (1.0,))
-        except Exception as error:  # what is wrong with a kernel shows in the run that counts
+        except Exception as error:  # errors of a kernel are reported by the evaluation itself
             logger.debug("%s in a run that does not count: %s", estimator.name, error)

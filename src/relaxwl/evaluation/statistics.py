@@ -30,13 +30,13 @@ def describe_dataset(
     Parameters
     ----------
     name : str
-        What the data set is called.
+        Name of the data set.
     graphs : GraphCollection or anything that ``relaxwl.as_collection`` accepts
         The graphs.
     y : sequence
         Their classes.
     fingerprint : str, default=""
-        What identifies graphs and classes, if that is known.
+        Fingerprint of graphs and classes, if it is known.
     tree_depth : int, default=4
         Depth up to which distinct unfolding trees are counted.
     n_jobs : int, optional

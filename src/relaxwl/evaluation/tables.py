@@ -25,7 +25,7 @@ from relaxwl.evaluation.records import DIGITS, Cell, DatasetRecord, best_cells
 if TYPE_CHECKING:
     from relaxwl.evaluation.results import Results
 
-# Titles of tables, and what their numbers are.
+# Titles of tables, and descriptions of their numbers.
 METRICS = {
     "accuracy": ("Accuracy", "Accuracy in %"),
     "balanced_accuracy": ("Balanced accuracy", "Mean recall of the classes"),
@@ -41,7 +41,7 @@ METRICS = {
     "coverage": ("Coverage", "Share of the targets within their 95 % prediction intervals"),
 }
 BASELINES = {"accuracy": "majority-class baseline", "rmse": "mean predictor"}
-# What stands in the place of an accuracy that there is not.
+# Marks in place of missing accuracies.
 MARKS = {"out of time": "–", "out of memory": "×"}
 NOT_THERE = "–"
 UNFINISHED = "…"
@@ -64,7 +64,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``names`` are the columns that it becomes in CSV. All but the first are aligned to the right."""
+    """A column; ``names`` are its columns in CSV. All but the first are aligned to the right."""
 
     title: str
     names: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Table:
         return f"<p><b>{escape(self.title)}</b></p>{html_table([one.title for one in self.columns], rows)}{notes}"
 
     def to_text(self) -> str:
-        """Return aligned plain text; bold cells carry a star."""
+        """Return aligned plain text; bold cells are marked by a star."""
         texts = self._styled("{}*", {})
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         padded = [[text.rjust(w) if i else text.ljust(w) for i, (text, w) in enumerate(zip(line, widths, strict=True))]
@@ -109,7 +109,7 @@ class Table:
         return "\n".join([self.title, head, "  ".join("-" * width for width in widths), *lines, *self.notes])
 
     def _styled(self, bold: str, escapes: dict[int, Any]) -> list[list[str]]:
-        """Return the texts of the head and of all rows, escaped, and bold where they are."""
+        """Return the texts of the head and of all rows, escaped, and marked if they are bold."""
         lines = [[TableCell(column.title) for column in self.columns], *self.rows]
         return [[(bold if c.bold else "{}").format(c.text.translate(escapes)) for c in line] for line in lines]
 
@@ -339,7 +339,7 @@ def _accuracy_notes(results: Results, cells: Iterable[Cell], metric: str) -> tup
     if metric in BASELINES and finished:
         shares = {cell.dataset: f"{cell.dataset} {cell.written(cell.chance)}" for cell in finished}
         notes.append(f"{BASELINES[metric].capitalize()}: {', '.join(shares.values())}")
-    # What an estimator chose within the training graphs is noted if its kernels have met all graphs.
+    # Predictors are noted in the transductive protocol, where kernels are fitted on all graphs.
     by_itself = (record for record in results.folds if record.inner_accuracy is None and not record.parameters)
     alone = dict.fromkeys(record.title for record in by_itself)
     if alone and results.folds[0].settings["protocol"] == "transductive":
@@ -369,7 +369,7 @@ def _runtime_cell(cell: Cell) -> TableCell:
 
 
 PAPER_DATASETS = ("IMDB-BINARY", "REDDIT-BINARY", "EGO-1", "EGO-2", "EGO-3", "EGO-4")
-# One kernel a line, one data set a column; – did not finish.
+# One line per kernel, one column per data set; – did not finish.
 TABLE = """
 ve-hist  70.82±0.53 84.07±0.28 29.30±2.84 27.70±2.64 25.10±2.56 24.60±2.10
 wl       72.68±1.20 76.08±0.66 54.50±0.94 58.60±1.29 57.70±2.08 57.00±1.77
@@ -412,7 +412,7 @@ class Ranks:
     """Mean ranks of kernels over data sets, 1 is best.
 
     ``p_value`` is Friedman's (NaN where there are too few kernels or data sets), ``critical_difference`` Nemenyi's:
-    kernels whose ranks differ by less are not told apart.
+    kernels whose ranks differ by less are not distinguished.
     """
 
     titles: tuple[str, ...]

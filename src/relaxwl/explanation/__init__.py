@@ -1,4 +1,4 @@
-"""Explanations of kernels: clusters of neighborhoods that separate classes, and where in the graphs they are."""
+"""Explanations of kernels: clusters of neighborhoods that separate classes, and their nodes in the graphs."""
 
 from relaxwl.explanation.explain import explain
 from relaxwl.explanation.explanation import Explanation

@@ -20,7 +20,7 @@ from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
 from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
 from relaxwl.kernels.wl import WeisfeilerLehman
 
-# Permuted class sums held at the same time, as a number of matrix entries.
+# Maximum number of entries of the matrix of permuted class sums that are in memory at a time.
 BATCH_ENTRIES = 1 << 23
 
 
@@ -42,12 +42,12 @@ def check_chance(
     mean = np.asarray(features.sum(axis=0)) / n_graphs
     squares = np.asarray(features.power(2).sum(axis=0))
     total = squares - n_graphs * mean**2
-    # What is left of a constant feature is rounding.
+    # The variation of a constant feature is only rounding.
     varies = total > 1e-9 * np.maximum(squares, 1e-300)
     columns = csr_array(features[:, np.flatnonzero(varies)])
-    # Vectors (n_vectors, n_graphs) whose squared products with a feature add up to its explained part. For numbers,
-    # the numbers less their mean, of length 1. For classes, the indicator of each class, less its mean, over the root
-    # of its size; the products are the distances of class means from the mean of all.
+    # Vectors (n_vectors, n_graphs) whose squared products with a feature sum to its explained part. For numbers, the
+    # numbers minus their mean, scaled to length 1. For classes, the indicator of each class, minus its mean, divided by
+    # the root of its size; the products are then scaled deviations of class means from the overall mean.
     if target.values is not None:
         centered = target.values - target.values.mean()
         contrasts = np.asarray(centered / np.linalg.norm(centered))[None]
@@ -69,7 +69,7 @@ def check_chance(
         number = min(batch, n_permutations - start)
         shuffled = np.stack([contrasts[:, rng.permutation(n_graphs)] for _ in range(number)])
         largest[start : start + number] = effects(shuffled).max(axis=1)
-    # An equal effect counts as reached, whatever rounding did to it.
+    # Equal effects count as reached in spite of rounding.
     reached = n_permutations - np.searchsorted(np.sort(largest), effect - 1e-12)
     return effect, (1 + reached) / (1 + n_permutations)
 
@@ -184,7 +184,7 @@ def explain(
         separation = weights.coef[-1] * np.asarray(features.T @ (target.values - target.values.mean()))
     total = separation.sum()
     separation /= total if total > 0 else max(np.abs(separation).sum(), 1e-300)
-    # Clusters of the same depth that hold the same nodes in several partitions are one: their weights add up.
+    # Clusters of the same depth with the same nodes in several partitions are merged, and their weights are added.
     n_inside = np.asarray(counts.sum(axis=0)).astype(np.int64)
     equal = _equal_columns(found, len(n_inside))
     columns_of: dict[int, list[int]] = {}
@@ -192,8 +192,8 @@ def explain(
         columns_of.setdefault(int(equal[column]), []).append(column)
     first = np.array(list(columns_of), np.int64)
     share = np.array([separation[columns].sum() for columns in columns_of.values()])
-    # A mean over partitions, so that a cluster of several does not outrank one that each partition draws a little
-    # differently; rounded, so that clusters of equal importance keep the order of their features.
+    # A mean over partitions, so that a cluster in several partitions does not outrank one that differs slightly between
+    # partitions; rounded, so that clusters of equal importance keep the order of their features.
     n_copies = np.array([len(columns) for columns in columns_of.values()])
     importance = np.round(share / n_copies * effect[first], 12)
     better = p_value <= significance
@@ -237,7 +237,7 @@ def explain(
 def _equal_columns(found: list[ClusterLevel], n_columns: int) -> Int64:
     """Return, for each column, the first column of its depth that counts exactly the same nodes.
 
-    A set of nodes is known by the sums of two random 64-bit numbers of each of its nodes.
+    A set of nodes is identified by the sums of two random 64-bit numbers of each of its nodes.
     """
     equal = np.arange(n_columns)
     numbers = np.random.default_rng(0).integers(2**64, size=(2, len(found[0].clusters)), dtype=np.uint64)

@@ -23,8 +23,8 @@ from relaxwl.unfolding.tree import UnfoldingTree
 def plane(distances: Float64) -> Float64:
     """Place points in the plane by classical scaling; returns an array (n, 2), the same each time.
 
-    The root of the distances is scaled, which is a metric too: tree distances have a few very large values, which
-    would push all other points into one spot.
+    The square roots of the distances are scaled, which are a metric too: tree distances have a few very large values,
+    which would move all other points close together.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def plane(distances: Float64) -> Float64:
         span = float(distances.max(initial=0.0)) ** 0.5
         return np.column_stack([np.linspace(0.0, span, n), np.zeros(n)])
     centered = (distances.mean(axis=0) + distances.mean(axis=1)[:, None] - distances.mean() - distances) / 2
-    # All eigenvalues: solvers for the largest two fail where many are equal, as those of equidistant points are.
+    # All eigenvalues, because solvers for the largest two fail if many are equal, as for equidistant points.
     values, vectors = np.linalg.eigh(centered)
     axes = vectors[:, :-3:-1]
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
@@ -46,7 +46,7 @@ def plane(distances: Float64) -> Float64:
 
 @dataclass(frozen=True, eq=False)
 class ClusterEvidence:
-    """One cluster of neighborhoods and how it separates the classes; arrays have one entry a class.
+    """One cluster of neighborhoods and how it separates the classes; arrays have one entry per class.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class GraphExplanation:
 
 @dataclass(frozen=True)
 class SharedCluster:
-    """A cluster with nodes in two graphs: how many in each, and what it adds to their kernel value."""
+    """A cluster with nodes in two graphs: their number in each, and the contribution to the kernel value."""
 
     cluster: ClusterEvidence
     counts: tuple[int, int]
@@ -204,7 +204,7 @@ class SharedCluster:
 
 @dataclass(frozen=True)
 class PairExplanation:
-    """The kernel value of two graphs, and the clusters that make it, those that add most first."""
+    """The kernel value of two graphs, and the clusters that contribute to it, in descending order."""
 
     graphs: tuple[int, int]
     value: float
@@ -415,12 +415,12 @@ class Explanation:
             The value, and the ``shared`` clusters with the largest contributions first.
         """
         first, second = self._index(first), self._index(second)
-        # One collection of both, so that a tree that was not seen in fitting is the same one in both graphs.
+        # One collection of both, so that a tree that was not seen in fitting has the same number in both graphs.
         value = float(self.kernel.kernel_matrix(self.graphs[[first, second]])[0, 1])
         is_dot, given = self.kernel.similarity == "dot", self.kernel.depth_weights
         n_depths = self.levels[-1].depth + 1
         weights = np.ones(n_depths) if given is None else np.asarray(given, np.float64)
-        # By depth the similarity of each graph with itself (with clusters not seen in fitting), and that of both.
+        # By depth, the similarity of each graph with itself (with clusters not seen in fitting), and of both.
         own, both, terms = np.zeros((2, n_depths)), np.zeros(n_depths), []
         for level in self.levels:
             size = max(level.n_clusters, int(level.clusters.max(initial=0)) + 1)
@@ -451,7 +451,7 @@ class Explanation:
         return PairExplanation((first, second), value, tuple(shared))
 
     def _by_rank(self, columns: NDArray[np.integer[Any]], values: Float64) -> dict[int, Any]:
-        """Return the sums of the values of features, one a row, for each ranked cluster."""
+        """Return, for each ranked cluster, the sum of the values of its features (one row per feature)."""
         added: dict[int, Any] = {}
         for column, value in zip(columns.tolist(), values, strict=True):
             if column in self.by_column:

@@ -1,4 +1,4 @@
-"""Clusters of the nodes of a collection: one view on relaxed, continuous and plain Weisfeiler-Lehman kernels."""
+"""Clusters of nodes of a collection: a common interface to relaxed, continuous and plain Weisfeiler-Lehman kernels."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -61,7 +61,7 @@ class Unfolder:
         labels = None
         if self._symbols is not None:
             labels = self._symbols[self.graphs.offsets[graph] : self.graphs.offsets[graph + 1]]
-        # The graphs are seen as the kernel sees them already, so their arcs are followed as they are.
+        # Directions are already those that the kernel uses, so outgoing arcs are followed.
         return unfolding_tree(
             self.graphs[graph], node, depth, edge_labels=self.edge_labels, node_labels=labels, directions="out"
         )
@@ -74,15 +74,15 @@ class ClusterLevel:
     Attributes
     ----------
     partition, depth, n_clusters : int
-        Which level it is, and how many clusters it has.
+        Partition and depth of the level, and its number of clusters.
     first_column : int
         The feature that counts cluster 0; the other clusters follow.
     found : Assignment
-        Where the nodes fall.
+        The clusters of the nodes.
     trees : Unfolder
-        The nodes' trees.
+        The trees of the nodes.
     described : Partition or None
-        The clusters as they were fitted; None where clusters are single trees without centers.
+        The fitted clusters; None if clusters are single trees without centers.
     """
 
     partition: int
@@ -101,7 +101,7 @@ class ClusterLevel:
 
     @cached_property
     def distances(self) -> Float64:
-        """Distance of each node's tree to the center of its cluster, as the kernel measures it."""
+        """Distance of each node's tree to the center of its cluster, as computed by the kernel."""
         if self.described is None:
             return np.zeros(len(self.clusters))
         return self.found.distances(self.described.centers, self.n_jobs)[self.found.row_of_node]
@@ -112,13 +112,13 @@ class ClusterLevel:
         return np.where(clusters < self.n_clusters, clusters + self.first_column, -1)
 
     def center_tree(self, cluster: int) -> UnfoldingTree:
-        """Return the center of a cluster; where clusters are single trees, that tree."""
+        """Return the center of a cluster, or its tree if clusters are single trees."""
         if self.described is not None:
             return self.described.center_tree(cluster)
         return self.trees.tree(int(np.flatnonzero(self.clusters == cluster)[0]), self.depth)
 
     def center_distances(self, n_jobs: int | None = None) -> Float64 | None:
-        """Return the exact distances between the centers; None where clusters have no centers."""
+        """Return the exact distances between the centers; None if clusters have no centers."""
         if self.described is None:
             return None
         lower = self.described.lower
@@ -128,7 +128,7 @@ class ClusterLevel:
 
 
 class Describer(Unfolder):
-    """Writes vectors of nodes in the units of the data, as trees of one node: there is nothing below."""
+    """Describes vectors of nodes in the units of the data, as trees of a single node."""
 
     def __init__(self, kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection, vectors: Any) -> None:
         self.kernel, self.graphs, self.vectors = kernel, graphs, vectors
@@ -201,27 +201,27 @@ def count_clusters(found: list[ClusterLevel], n_columns: int) -> csr_array:
     return counts
 
 
-# Nobody reads an edit script of larger trees: those are compared in their upper levels.
+# Maximum size of trees that are compared in full; only the upper levels of larger trees are compared.
 MAX_COMPARED_SIZE = 400
 
 
 @dataclass(frozen=True)
 class Member:
-    """One node of a cluster beside the cluster's center.
+    """One node of a cluster, compared with the cluster's center.
 
     Attributes
     ----------
     graph, node : int
         The node: index of its graph, and its index there.
     distance : float
-        Distance of its tree to the center, as the kernel measures it. R-WL* measures between centers of the depth
-        below, so ``mapping.cost``, which is between the real trees, may differ.
+        Distance of its tree to the center, as computed by the kernel. R-WL* uses distances between centers of the depth
+        below, so ``mapping.cost``, which is between the original trees, may differ.
     n_alike : int
-        Number of nodes in the cluster with, to the kernel, the same tree.
+        Number of nodes in the cluster whose trees are the same for the kernel.
     mapping : TreeMapping
         The cheapest mapping of the node's unfolding tree to the center.
     compared_depth : int
-        Depth to which the trees were compared: less than their own where they are too large to be read.
+        Depth to which the trees were compared: less than their own if they are too large to be read.
     """
 
     graph: int
@@ -246,7 +246,7 @@ class Members:
 
 
 def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
-    """Describe members of a cluster, of equal trees the first node only."""
+    """Describe members of a cluster; of nodes with equal trees, only the first."""
     inside = np.flatnonzero(level.clusters == cluster)
     _, first, n_alike = np.unique(level.found.row_of_node[inside], return_index=True, return_counts=True)
     nodes = inside[first]
@@ -257,7 +257,7 @@ def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nea
     centers = [cut(center, depth) for depth in range(level.depth + 1)]
 
     def member(position: int, n_alike: int) -> Member:
-        """Compare one node with the center down to the depth where the trees get too large."""
+        """Compare one node with the center, up to the depth at which trees become too large."""
         graph, node = level.trees.locate(position)
         depth = level.depth
         while depth > 1 and max(level.trees.sizes(depth)[position], centers[depth].size) > MAX_COMPARED_SIZE:

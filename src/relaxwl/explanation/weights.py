@@ -17,7 +17,7 @@ from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.choosing import PENALTIES, RIDGES
 from relaxwl.learning.svm import QuietSVC
 
-DEFAULT_PENALTY = 1.0  # where there are too few graphs to choose
+DEFAULT_PENALTY = 1.0  # if there are too few graphs to choose
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6
 
@@ -33,9 +33,9 @@ class ExplainedTarget:
     codes : int64 array (n_graphs,)
         The class of each graph.
     values : float64 array (n_graphs,) or None
-        The numbers, where there are numbers.
+        The targets, if they are numeric.
     middle : float
-        The number that parts the halves.
+        The number that separates the halves.
     """
 
     classes: NDArray[Any]
@@ -66,7 +66,7 @@ def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Explain
             raise ValueError("y must contain finite numbers for regression")
         numbers = values.astype(np.float64)
         middle = float(np.median(numbers))
-        if middle == numbers.min():  # nothing is below
+        if middle == numbers.min():  # no value is lower
             middle = float(numbers.mean())
         names = np.array([f"below {middle:.4g}", f"{middle:.4g} and above"])
         return ExplainedTarget(names, (numbers >= middle).astype(np.int64), numbers, middle)
@@ -82,16 +82,16 @@ class LinearWeights:
     coef : float64 array (n_classes, n_features)
         Weights; with two classes the rows are each other's negatives.
     intercept : float64 array (n_classes,)
-        What a graph without any node would score.
+        Scores of a graph without nodes.
     accuracy : float or None
-        Share of held-out graphs classified rightly in nested cross-validation, in which the graphs held out have no
-        part in the choice of C either (the kernel's clusters, made without classes, are those of all graphs); None for
-        a given model and where a class has less than three graphs.
+        Share of held-out graphs that are classified correctly in nested cross-validation, in which C is chosen without
+        the held-out graphs too (the kernel's clusters, fitted without classes, are those of all graphs); None for a
+        given model and if a class has less than three graphs.
     penalty : float or None
-        The C of the support vector machine that cross-validation chose; for numbers the penalty of the regression.
+        The C of the support vector machine chosen by cross-validation; for numbers the penalty of the regression.
     r2 : float or None
-        For numbers: share of the variance of held-out graphs that the regression explains, its penalty chosen without
-        them. The mean of all explains nothing.
+        For numbers: share of the variance of held-out graphs that the regression explains, with a penalty chosen
+        without them; 0 for a constant prediction by the mean of all.
     """
 
     coef: Float64
@@ -106,23 +106,23 @@ class LinearWeights:
 
 
 def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int) -> LinearWeights:
-    """Fit a support vector machine, one class against the rest, on features as they are; C by cross-validation.
+    """Fit one-vs-rest support vector machines on unscaled features, with C chosen by cross-validation.
 
-    The model is fitted on the Gram matrix, scaled to mean diagonal 1, and its weights are read off the support
-    vectors: so thousands of correlated counts converge as quickly as few.
+    The model is fitted on the Gram matrix, scaled to mean diagonal 1, and its weights are computed from the support
+    vectors, so that thousands of correlated counts converge as fast as a few.
     """
     gram = (features @ features.T).toarray()
     scale = float(gram.diagonal().mean()) or 1.0
     gram /= scale
     smallest = int(np.bincount(y, minlength=n_classes).min())
-    # A model that stops early still gives weights; how good they are is what the accuracy says.
+    # A model that stops early still has weights; the accuracy shows how good they are.
     model = OneVsRestClassifier(QuietSVC(kernel="precomputed", max_iter=MAX_ITERATIONS))
     accuracy, penalty = None, DEFAULT_PENALTY
     if smallest >= 2:
         folds = StratifiedKFold(min(N_FOLDS, smallest), shuffle=True, random_state=random_state)
         penalty, accuracy = _choose_penalty(model, gram, y, [test for _, test in folds.split(gram, y)])
     fitted = model.set_params(estimator__C=penalty).fit(gram, y)
-    # Σ αᵢyᵢφ(xᵢ) of each model; where a class was alone, the model is a constant.
+    # Σ αᵢyᵢφ(xᵢ) of each model; if there is only one class, the model is a constant.
     rows = [
         np.asarray(features[single.support_].T @ single.dual_coef_[0]) / scale
         if hasattr(single, "support_")
@@ -136,14 +136,14 @@ def fit_weights(features: csr_array, y: Int64, n_classes: int, random_state: int
 def _choose_penalty(model: Any, gram: Float64, y: Int64, folds: list[Int64]) -> tuple[float, float | None]:
     """Return the C that is best in cross-validation, and the accuracy in nested cross-validation.
 
-    Nested: for each fold C is chosen by the other folds alone, on models that have not seen the fold. A model
-    without folds f and g serves both the choice for f and that for g; so the whole takes two to three times as long as
-    a cross-validation that is not nested.
+    Nested: for each fold, C is chosen by the other folds, with models that have not seen the fold. A model without
+    folds f and g is used in the choice for f and in that for g, so the total time is two to three times that of a
+    cross-validation that is not nested.
     """
     n_folds = len(folds)
-    # Accuracy on fold g where folds f and g are left out.
+    # Accuracy on fold g if folds f and g are left out.
     right = np.zeros((len(PENALTIES), n_folds, n_folds))
-    # With two folds nothing would be left to learn from.
+    # Without both of two folds, no training data would be left.
     for f, g in combinations_with_replacement(range(n_folds), 2) if n_folds > 2 else [(0, 0), (1, 1)]:
         train = np.setdiff1d(np.arange(len(y)), np.union1d(folds[f], folds[g]))
         known, to_known = gram[np.ix_(train, train)], {test: gram[np.ix_(folds[test], train)] for test in (f, g)}
@@ -160,10 +160,10 @@ def _choose_penalty(model: Any, gram: Float64, y: Int64, folds: list[Int64]) -> 
 
 
 def fit_regression(features: csr_array, values: Float64, middle: float, random_state: int) -> LinearWeights:
-    """Fit a ridge regression on features as they are; its scores are how far a number lies above ``middle``, or below.
+    """Fit a ridge regression on unscaled features; its scores are the difference of a number from ``middle``.
 
-    The penalty is the one whose predictions of single left-out graphs are best. To measure the regression, folds are
-    held out one after the other, and the penalty is chosen without them.
+    The penalty is the one with the best leave-one-out predictions. To estimate R², each fold is held out in turn, also
+    from the choice of the penalty.
     """
     scale = float(features.power(2).sum(axis=1).mean()) or 1.0
     model, r2 = RidgeCV(scale * np.array(RIDGES)), None

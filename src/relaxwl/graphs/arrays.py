@@ -52,5 +52,5 @@ def mirror(matrix: NDArray[Any], block: int = 256) -> None:
         stop = start + block
         matrix[start:stop, :start] = matrix[:start, start:stop].T
         corner = matrix[start:stop, start:stop]
-        # Without arithmetic: what is not filled yet can be any bits, and NumPy warns where it adds them.
+        # No arithmetic, because entries that are not filled yet may be any bits, for which NumPy would warn.
         corner[:] = np.where(np.tri(len(corner), dtype=bool).T, corner, corner.T)

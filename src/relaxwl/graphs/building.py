@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("both", "out", "in")
 
-# What a child's edge carries in the tree of a directed graph: whether the arc leaves the parent or enters it.
+# Labels of edges to children in trees of directed graphs: the arc leaves or enters the parent.
 LEAVES, ENTERS = "→", "←"
 
 
@@ -104,8 +104,8 @@ def tells_directions(
 ) -> bool:
     """Whether some arc has no counterpart in the other direction, or none with the same label and attributes.
 
-    A value that is missing both ways is the same. Arcs and values that are wrong tell nothing here: what is wrong with
-    them is said when they are added.
+    Missing values are equal to each other. Invalid arcs and values are ignored here; the error is raised when they are
+    added.
 
     >>> arcs = np.array([[0, 1], [1, 0]])
     >>> tells_directions(arcs[:1], 2), tells_directions(arcs, 2), tells_directions(arcs, 2, ["a", "b"])
@@ -139,7 +139,7 @@ def _symmetric_once(arcs: Int64, values: NDArray[Any]) -> bool:
 # Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
 
-# Stands for an attribute that is not there: None may be one that is.
+# Marks a missing attribute, because None may be the value of an attribute.
 ABSENT = object()
 
 DIRECTED = "the graph is directed; relaxwl.as_collection(graphs, symmetrize=True) ignores directions"
@@ -155,7 +155,7 @@ class GraphError(ValueError):
         self.name = name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An exception is pickled by its message alone unless told otherwise, and would not survive a worker process.
+        # By default an exception is pickled by its message alone, and could not be sent from a worker process.
         return GraphError, (self.index, self.problem, self.name)
 
 
@@ -167,7 +167,7 @@ class CollectionBuilder:
     directed : bool, default=False
         Whether pairs of nodes are arcs from the first to the second.
     missing : label, optional
-        Stands for labels that are None; without it they are refused. With it, attributes may be NaN.
+        Label in place of None, which raises an error by default. If given, attributes may be NaN.
     gaps : bool, default=False
         Whether attributes may be NaN in any case.
     """
@@ -193,7 +193,7 @@ class CollectionBuilder:
         node_attributes: Any = None,
         edge_attributes: Any = None,
     ) -> None:
-        """Add a graph with local node numbers; labels and attributes are in line with nodes and edges."""
+        """Add a graph with local node numbers; labels and attributes are aligned with nodes and edges."""
         index = len(self._sizes)
         size = _node_count(n_nodes, index)
         pairs, partial = _edge_array(edges, size, index), self._gaps
@@ -236,7 +236,7 @@ class CollectionBuilder:
                 joined[name] = np.concatenate(filled)
             elif filled:
                 joined[name] = [value for column in filled for value in column]
-            else:  # nothing is labeled; where there is nothing to label, perhaps some word that it would be
+            else:  # no labels or attributes, or empty ones if there are no nodes or edges
                 named = (column for column in columns if column is not None and name not in self._reference)
                 joined[name] = next(named, None)
         pairs = np.concatenate(shifted) if shifted else np.empty((0, 2), np.int64)
@@ -260,11 +260,11 @@ def assemble(
 
     With ``directed``, a pair is an arc from its first node to its second, and listed once. Self-loops and repetitions
     are dropped; repetitions that contradict each other (in label or attributes) are an error. The caller has checked
-    the ranges. ``where`` turns the position of an edge into words for the error.
+    the ranges. ``where`` describes the position of an edge in the error message.
     """
     n_nodes = int(offsets[-1])
     check_node_count(n_nodes)
-    if n_nodes > 2**20:  # below, it is not worth looking
+    if n_nodes > 2**20:  # below, the memory needed is negligible
         check_memory(32.0 * n_nodes, f"a collection of {n_nodes} nodes", "use fewer nodes")
     edges = edges.astype(np.int64, copy=False).reshape(-1, 2)
     codes, vocabulary = encode_labels(edge_labels) if edge_labels is not None else (None, None)
@@ -277,7 +277,7 @@ def assemble(
             if values is None:
                 continue
             first = values[original]
-            differs = (values != first) & ~((values != values) & (first != first))  # a value missing twice is the same
+            differs = (values != first) & ~((values != values) & (first != first))  # two missing values are equal
             bad = np.flatnonzero(differs.any(axis=1) if differs.ndim == 2 else differs)
             if len(bad):
                 source, target = np.sort(edges[bad[0]])
@@ -425,9 +425,9 @@ def _attribute_column(attributes: Any, length: int, what: str, index: int, parti
 
 
 def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int64, Float64 | None, bool]:
-    """Return the size, the arcs, unless all are 1 the weights, and whether the matrix lacks symmetry."""
+    """Return the size, the arcs, the weights (None if all are 1), and whether the matrix is asymmetric."""
     if hasattr(matrix, "tocoo"):
-        # Entries stored twice count as their sum, in SciPy and here; the copy leaves the caller's matrix as it is.
+        # Duplicate entries are summed, as in SciPy; the copy leaves the caller's matrix unchanged.
         entries = matrix.tocoo(copy=True)
         entries.sum_duplicates()
         kept = entries.data != 0
@@ -454,16 +454,16 @@ def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int6
 
 
 def common_direction(found: Sequence[bool | None], directed: bool | None, *, inferred: bool) -> bool:
-    """Return whether a collection is directed, given what each of its graphs says.
+    """Return whether a collection is directed, given whether each of its graphs is.
 
     Parameters
     ----------
     found : sequence
-        True for a directed graph, False for another, None for pairs that do not tell.
+        True for a directed graph, False for an undirected one, None if the pairs of nodes may be either.
     directed : bool or None
-        What the caller says; None leaves it to the graphs.
+        Choice of the caller; None if the graphs decide.
     inferred : bool
-        Whether a graph is directed for want of symmetry alone, so that symmetric ones may stand beside it.
+        Whether graphs count as directed only because they are asymmetric, so that others may be symmetric.
     """
     wanted = True in found if directed is None else directed
     reason = "directed=True" if directed else f"graph {list(found).index(True)} is directed" if wanted else ""
@@ -504,7 +504,7 @@ def check_known(name: str, known: Collection[Any]) -> None:
 
 
 def without_gaps(columns: list[list[Any]]) -> list[list[Any]]:
-    """Return the numbers or vectors of all graphs with NaN, or as many as a vector has, in place of None.
+    """Return the numbers or vectors of all graphs with None replaced by NaN, or by a vector of NaN.
 
     >>> without_gaps([[[1, 2], None], []])
     [[[1, 2], array([nan, nan])], []]
@@ -574,8 +574,8 @@ def check_safe(values: dict[str, Any]) -> None:
 def check_clean(graphs: Any) -> None:
     """Raise an error if the adjacency of a collection is invalid; called for data from files.
 
-    Neighbors lie in the same graph, ascend, are no loops, and in undirected graphs see each other by the same label
-    and attributes.
+    Neighbors must be in the same graph, in ascending order and without self-loops. In undirected graphs, both entries
+    of an edge must exist and have the same label and attributes.
     """
     sources, targets = np.repeat(np.arange(graphs.n_nodes, dtype=np.int32), graphs.degrees), graphs.indices
     of_node = graphs.graph_of_node

@@ -1,8 +1,8 @@
 """Collections of graphs as one immutable adjacency structure.
 
 All graphs of a collection lie in one CSR adjacency with global node numbers; a graph is a span of them.
-Labels are integer codes into a vocabulary that is sorted by label *value*: codes never depend on the order in
-which labels were met, so a permutation of the nodes or another split of the data changes nothing downstream.
+Labels are integer codes into a vocabulary that is sorted by label *value*: codes do not depend on the order in
+which labels occur, so results do not change if nodes are permuted or the data are split differently.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ from relaxwl.graphs.labels import Label, Vocabulary, match_codes, sort_labels
 if TYPE_CHECKING:
     import networkx
 
-# Graphs, and labels of each, that a notebook shows.
+# Maximum number of graphs, and of labels of each, that are shown in a notebook.
 N_SHOWN = 8
 
 
@@ -255,7 +255,7 @@ class GraphCollection(Sequence["Graph"]):
         return self._take(np.where(graphs < 0, graphs + self.n_graphs, graphs))
 
     def _take(self, graphs: Int64) -> "GraphCollection":
-        # Only the chosen graphs are looked at, so that one graph of a huge collection is taken in no time.
+        # Only the chosen graphs are read, so that taking one graph of a huge collection is fast.
         starts = self.offsets[graphs]
         counts = self.offsets[graphs + 1] - starts
         offsets = prefix_sums(counts)
@@ -879,7 +879,7 @@ class Graph:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A pickled graph carries itself alone, not the collection that it was looked up in.
+        # A pickled graph contains only itself, not its whole collection.
         return Graph, (self.as_collection(), 0)
 
     def __repr__(self) -> str:

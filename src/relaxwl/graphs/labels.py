@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Label = Hashable
 Vocabulary = tuple[Label, ...]
 
-# What labels are, in the order of label_order.
+# Kinds of labels, in the order of label_order.
 KINDS = ("numbers", "text", "tuples")
 
-# Integers beyond are neither NumPy's nor Arrow's.
+# Bound of integer labels: those of NumPy and Arrow have 64 bits.
 MAX_INTEGER = 2**63
 
-# Tuples within tuples of a label: enough for every use, and shallow enough that all functions on labels may recurse.
+# Maximum nesting of tuples in a label, low enough for all functions of labels to recurse.
 MAX_NESTING = 100
 
 
@@ -109,7 +109,7 @@ def plain_label(value: Any, nesting: int = 0) -> Label:
         check_nesting(nesting)
         return tuple(plain_label(part, nesting + 1) for part in value)
     if isinstance(value, str):
-        return str.__str__(value)  # of a subclass such as an enumeration, the text alone
+        return str.__str__(value)  # only the text of a subclass such as an enumeration
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"a label is {value}; labels must be finite")

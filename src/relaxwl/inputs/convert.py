@@ -1,6 +1,6 @@
 """The function ``as_collection``.
 
-Graphs of other libraries are recognized by what they can do, never by importing the library.
+Graphs of other libraries are recognized by their attributes and methods; their libraries are not imported.
 """
 
 import os
@@ -24,7 +24,7 @@ ACCEPTED = (
     "square adjacency matrices, (n_nodes, edges[, labels]) and (edges, labels[, edge labels])"
 )
 
-# The kinds of objects: how each is told, and who reads a list of them. The first that knows an item reads it.
+# Kinds of objects, with the functions that recognize one and that read a list of them. The first match is used.
 OBJECTS: dict[str, tuple[Callable[[Any], bool], Callable[[list[Any], Names], GraphCollection]]] = {
     libraries.VIEW: (libraries.is_view, libraries.read_views),
     "a networkx graph": (libraries.is_networkx, libraries.read_networkx),
@@ -185,7 +185,7 @@ def _items(graphs: Any) -> list[Any]:
     if single == tuples.MATRIX and getattr(graphs, "ndim", 2) != 2:
         single = None  # a stack of matrices is a list of them
     if single == pyg.KIND and any(base.__name__ == "Dataset" for base in type(graphs).__mro__):
-        single = None  # a data set hands out the arrays of all its graphs by the same names
+        single = None  # a data set has the arrays of all its graphs under the same names
     if single is not None:
         raise TypeError(f"graphs must be a list, not {single}: put a single graph in a list, [graph]")
     if isinstance(graphs, (Mapping, Set)) or not isinstance(graphs, Iterable):
@@ -199,7 +199,7 @@ def _items(graphs: Any) -> list[Any]:
 def _begins_like_a_graph(members: list[Any]) -> bool:
     """Whether the first item shows that a list is a single graph, not a list of graphs."""
     first = members[0]
-    if _object_kind(first) == tuples.MATRIX:  # before mappings: one of SciPy's formats is a dictionary, too
+    if _object_kind(first) == tuples.MATRIX:  # before mappings, since one of SciPy's sparse formats is a dictionary
         second = members[1] if len(members) > 1 else None
         if _object_kind(second) == tuples.MATRIX:
             return isinstance(second, np.ndarray) and second.ndim == 1

@@ -10,18 +10,18 @@ from relaxwl._memory import check_memory
 from relaxwl._storage import require_regular
 from relaxwl._validation import read_number
 
-# The endings, and the name of the reader in networkx.
+# File extensions, with the reader in networkx.
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
-# The longest line of a list of edges, in bytes: parsed as an expression it takes some 200 times as much memory.
+# Maximum length of a line of an edge list in bytes: parsed as an expression, it takes some 200 times as much memory.
 MAX_LINE = 1 << 16
 # What networkx takes for each byte of a file of usual nodes and edges; of very short names it is up to 200.
 BYTES_PER_BYTE = 100
-# Characters of what a parser says: some repeat the whole file.
+# Maximum number of characters of a parser's message that are shown: some messages repeat the whole file.
 MAX_REASON = 300
-# Texts of Python, and numbers that mean something in Python alone.
+# String literals of Python, and underscores within numbers, which only Python accepts.
 QUOTED = re.compile(rb"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 NUMBER = re.compile(rb"(?<![\w.])\.?[0-9](?:[eE][+-]|[\w.])*")
-# Texts, comments and keys of GML; then its numbers, and what begins like a number and is none.
+# Strings, comments and keys of GML; then its numbers, and tokens that begin like a number but are none.
 GML_TOKEN = re.compile(
     rb'"[^"]*"|#.*|[A-Za-z]\w*'
     rb"|(?P<number>[+-]?(?:(?:[0-9]*\.[0-9]+|[0-9]+\.)(?:[Ee][+-]?[0-9]+)?|[0-9]+)(?![\w.]))"
@@ -33,7 +33,7 @@ GRAPHML_NUMBERS = ("int", "integer", "long", "float", "double")
 def graph_files(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the graph files of a folder in the natural order of their names (net_2 before net_10).
 
-    A folder that holds files of several endings is refused: which of them are meant?
+    Files with several extensions in one folder are an error, since it is not clear which of them are meant.
     """
     path = Path(folder)
     found = [file for file in path.iterdir() if file.suffix.lower() in READERS] if path.is_dir() else []
@@ -54,9 +54,9 @@ def natural_order(text: str) -> list[tuple[int, int, str]]:
 
 
 def read_files(files: list[Path], directed: bool) -> list[Any]:
-    """Return networkx graphs, each with the name of its file; of lists of edges, ``directed`` says that they are arcs.
+    """Return networkx graphs, each with the name of its file; ``directed`` applies to edge lists.
 
-    What stands behind the two nodes of an edge is a dictionary, as networkx writes it, or a weight.
+    The two nodes of an edge may be followed by a dictionary, as networkx writes it, or by a weight.
     """
     try:
         import networkx
@@ -76,7 +76,7 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
                     graph = networkx.read_weighted_edgelist(file, create_using=kind)
             else:
                 graph = getattr(networkx, READERS[file.suffix.lower()])(file)
-        except Exception as error:  # parsers of XML and GML raise what they like
+        except Exception as error:  # parsers of XML and GML raise various exceptions
             reason = str(error)
             reason = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
             raise ValueError(f"{file} cannot be read as {file.suffix.removeprefix('.')}: {reason}") from None
@@ -86,7 +86,7 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
 
 
 def _check_edges(file: Path) -> None:
-    """Refuse long lines, numbers that only Python reads as such (1_0 would be 10), and labels that would become 0."""
+    """Raise an error for long lines, numbers that only Python accepts (1_0 as 10), and labels that underflow to 0."""
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE + 1), b""), 1):
             if len(line) > MAX_LINE:
@@ -100,9 +100,9 @@ def _check_edges(file: Path) -> None:
 
 
 def _check_gml(file: Path) -> None:
-    """Refuse numbers that networkx reads in two parts: 1e-05, as igraph writes it, would be 1 with an attribute e.
+    """Raise an error for numbers that networkx would split: 1e-05, as written by igraph, into 1 and an attribute e.
 
-    Any number may be a label, and must not become 0.
+    Any number may be a label, so numbers that underflow to 0 are errors as well.
     """
     text = file.read_bytes()
     for found in GML_TOKEN.finditer(text):
@@ -118,7 +118,7 @@ def _check_gml(file: Path) -> None:
 
 
 def _check_graphml(file: Path) -> None:
-    """Refuse values of numeric attributes that only Python reads as numbers, and labels that would become 0."""
+    """Raise an error for values of numeric attributes that only Python accepts, and labels that underflow to 0."""
     numeric: set[str] = set()
     doubtful: dict[str, str] = {}
     key = ""

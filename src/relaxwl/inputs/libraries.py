@@ -20,7 +20,7 @@ from relaxwl.graphs.building import (
 from relaxwl.inputs.reading import GraphParts, Names, build, conventional_names, refuse_names, warn_of_unread
 
 VIEW, RDKIT, SMILES = "a relaxwl graph", "an RDKit molecule", "a SMILES string"
-# What a node of igraph is called is not what it is.
+# Attributes of igraph's nodes that contain names, not labels.
 NODE_NAMES = {"name", "_nx_name"}
 
 
@@ -47,13 +47,13 @@ def read_views(graphs: list[Graph], names: Names) -> GraphCollection:
 
 
 def _check_direction(directed: list[bool], names: Names) -> None:
-    """Raise an error if graphs whose type is known are not of the type that is asked for."""
+    """Raise an error if graphs that are known to be directed or undirected do not have the requested type."""
     if names.directed is not None and not names.symmetrize:
         common_direction(directed, names.directed, inferred=False)
 
 
 def _check_views_agree(graphs: list[Graph]) -> None:
-    """Name the first graph that carries other things than those before it."""
+    """Raise an error for the first graph that has other kinds of labels or attributes than the graphs before it."""
     for index, graph in enumerate(graphs):
         if graph.directed != graphs[0].directed:
             raise GraphError(index, "of graphs 0 and this one only one is directed; a collection is one or the other")

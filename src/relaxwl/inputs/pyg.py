@@ -1,7 +1,7 @@
 """Graphs of PyTorch Geometric: tensors edge_index (or adj_t), x and edge_attr.
 
-Hubs keep the same in rows of a table. A row is a dictionary; a data frame, an Arrow table or a list of dictionaries are
-many.
+Data hubs store the same as rows of a table. A row is a dictionary; a data frame, an Arrow table or a list of
+dictionaries contains many rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from relaxwl.inputs.reading import GraphParts, Names, build, warn_of_unread
 
 KIND = "a PyTorch Geometric graph"
 
-# What counts as attributes when the caller names nothing, and what is neither of nodes nor of edges.
+# Names of attributes that are read by default, and names that belong neither to nodes nor to edges.
 DEFAULTS = {"node": ("x", "node_feat"), "edge": ("edge_attr", "edge_weight")}
 APART = frozenset({"edge_index", "adj_t", "y", "num_nodes", "batch", "ptr"})
 
@@ -41,7 +41,7 @@ def read_pyg(graphs: list[Any], names: Names) -> GraphCollection:
             parts.append(_parts(graph, names, index, unread))
         except GraphError:
             raise
-        except (TypeError, ValueError, OverflowError) as error:  # of NumPy, about values that are no arrays
+        except (TypeError, ValueError, OverflowError) as error:  # from NumPy, for values that are not arrays
             raise GraphError(index, f"cannot be read: {error}") from None
     warn_of_unread(names, names, unread["node"], unread["edge"])
     called = (common_names([getattr(graph, key, None) for graph in graphs]) for key in ("name", "id"))
@@ -59,13 +59,13 @@ def read_rows(rows: list[Any], names: Names) -> GraphCollection:
 
 
 def is_table(graphs: Any) -> bool:
-    """Whether the object is a data frame or a table of Arrow: its columns would be taken for its items."""
+    """Whether the object is a data frame or an Arrow table, whose columns would be taken for its items."""
     return (hasattr(graphs, "columns") and hasattr(graphs, "iloc")) or hasattr(graphs, "to_pylist")
 
 
 def items_of(table: Any) -> list[Any]:
     """Return the rows of a table, or the graphs themselves if it has one column only."""
-    if hasattr(table, "to_pylist"):  # Arrow, where a column without a table is a list of graphs
+    if hasattr(table, "to_pylist"):  # Arrow; a column without a table is a list of graphs
         names, rows = list(getattr(table, "column_names", [])), table.to_pylist()
     else:
         names, rows = list(table.columns), table.to_dict("records")
@@ -137,7 +137,7 @@ def _transposed(matrix: Any) -> tuple[Any, Any]:
 def _node_count(graph: Any, index: int) -> int:
     count = getattr(graph, "num_nodes", None)
     if count is not None:
-        number = as_array(count).reshape(-1)  # hubs keep it as a list of one
+        number = as_array(count).reshape(-1)  # data hubs store a list with one number
         if len(number) != 1 or number.dtype.kind not in "iuf" or not abs(number[0]) < 2**63 or number[0] % 1:
             raise GraphError(index, f"num_nodes must be an integer, not {count!r}")
         return int(number[0])
@@ -174,7 +174,7 @@ def _labels(graph: Any, names: Sequence[str], missing: Label | None, index: int)
     for name in names:
         values, given = _array_of(graph, name, index), getattr(graph, name)
         mixed = isinstance(given, (list, tuple)) and values.dtype.kind in "OU" and values.ndim < 3
-        if mixed:  # of 1 and "a" NumPy makes two texts
+        if mixed:  # NumPy would convert 1 and "a" to two strings
             rows = (row.tolist() if hasattr(row, "tolist") else row for row in given)
             columns.extend(zip(*(row if isinstance(row, (list, tuple)) else [row] for row in rows), strict=True))
         else:
@@ -183,13 +183,13 @@ def _labels(graph: Any, names: Sequence[str], missing: Label | None, index: int)
 
 
 def as_array(values: Any) -> Any:
-    """Return a tensor of whatever library, type and device, or nested lists, as an array."""
+    """Return a tensor of any library, type and device, or nested lists, as an array."""
     for step in ("detach", "cpu"):
         if hasattr(values, step):
             values = getattr(values, step)()
     if "bfloat16" in str(getattr(values, "dtype", "")):  # NumPy has no such type
         values = values.float()
     array = values.numpy() if hasattr(values, "numpy") else np.asarray(values)
-    if array.dtype == object and array.ndim and all(map(np.ndim, array)):  # pandas keeps rows as arrays in an array
+    if array.dtype == object and array.ndim and all(map(np.ndim, array)):  # pandas stores rows as an array of arrays
         array = np.array([np.asarray(row) for row in array])
     return array

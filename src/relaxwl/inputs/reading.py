@@ -11,7 +11,7 @@ from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import CollectionBuilder, as_names, common_direction
 from relaxwl.graphs.labels import Label
 
-# What to_networkx writes, and what graphs are searched for when the caller names nothing.
+# Names that to_networkx writes, and that are read if the caller names no attributes.
 LABEL, ATTRIBUTES = "label", "attributes"
 
 
@@ -19,7 +19,7 @@ LABEL, ATTRIBUTES = "label", "attributes"
 class Names:
     """The caller's names of labels and attributes, and other options for reading graphs.
 
-    A name that is None means the convention of the kind.
+    A name that is None is replaced by the conventional name of the format.
     """
 
     node_label: str | Sequence[str] | None = None
@@ -39,7 +39,7 @@ class Names:
 
 @dataclass(frozen=True)
 class GraphParts:
-    """One graph as ``CollectionBuilder.add`` takes it; ``directed`` is None for edges that do not tell."""
+    """One graph as ``CollectionBuilder.add`` takes it; ``directed`` is None for edges that may be either."""
 
     n_nodes: int
     edges: Any
@@ -61,7 +61,7 @@ def conventional_names(
 ) -> Names:
     """Fill in ``label`` and ``attributes`` where the caller names nothing and the graphs have them.
 
-    Graphs of which only some nodes (edges) have them are refused, unless values may be missing.
+    It is an error if only some nodes (edges) of a graph have them, unless values may be missing.
     """
     found: dict[str, Any] = {}
     for kind, counts in (("node", nodes), ("edge", edges)):
@@ -98,7 +98,7 @@ def warn_of_unread(asked: Names, read: Names, node_keys: Iterable[Any], edge_key
 
 
 def with_weights(graphs: list[GraphParts]) -> list[GraphParts]:
-    """Give every graph weights if one has them: an edge without a weight weighs 1."""
+    """Give every graph weights if one has them: an edge without a weight gets weight 1."""
     if all(graph.edge_attributes is None for graph in graphs):
         return graphs
     return [
@@ -110,7 +110,7 @@ def with_weights(graphs: list[GraphParts]) -> list[GraphParts]:
 def build(graphs: list[GraphParts], names: Names = Names(), *, inferred: bool = True) -> GraphCollection:
     """Check the graphs and put them into one collection.
 
-    ``inferred`` says that graphs are directed for want of symmetry alone, and not because they are of such a type.
+    ``inferred`` means that graphs count as directed only because they are asymmetric, not because of their type.
     """
     found = [graph.directed if len(graph.edges) or not inferred else False for graph in graphs]
     directed = not names.symmetrize and common_direction(found, names.directed, inferred=inferred)

@@ -23,7 +23,7 @@ def is_tuple(item: Any) -> bool:
 
 
 def read_tuples(graphs: list[Any], names: Names) -> GraphCollection:
-    """Read graphs given as tuples; an edge without a weight weighs 1 if others have weights."""
+    """Read graphs given as tuples; an edge without a weight gets weight 1 if others have weights."""
     refuse_names(names, KIND)
     return build(with_weights([tuple_parts(graph, names, at) for at, graph in enumerate(graphs)]), names)
 
@@ -88,7 +88,7 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> GraphParts:
     edges = listing.edges
     if n_nodes is None and n_labels is not None and not isinstance(node_labels, Mapping):
         n_nodes = n_labels
-    if n_nodes is None:  # nodes have numbers in the order of their names
+    if n_nodes is None:  # nodes are numbered in the order of their names
         ends = (node for edge in edges for node in edge)
         named = _names_of_nodes([*listing.nodes, *(node_labels or ()), *ends], index)
         numbers = {node: number for number, node in enumerate(named)}
@@ -102,7 +102,7 @@ def tuple_parts(members: Sequence[Any], names: Names, index: int) -> GraphParts:
 
 
 def matrix_parts(matrix: Any, node_labels: Any, edge_labels: Any, names: Names, index: int) -> GraphParts:
-    """Read an adjacency matrix with labels beside it."""
+    """Read an adjacency matrix with separate labels."""
     n_nodes, arcs, weights, lopsided = adjacency_arcs(matrix, index, names.symmetrize)
     listing = _without_loops(_Listing([(u, v) for u, v in arcs.tolist()], weights, directed=lopsided))
     edge_labels, directed = _labels_of_edges(listing, edge_labels, names, index)
@@ -179,7 +179,7 @@ def _weights(weights: list[Any], index: int) -> Float64 | None:
 
 
 def _neighbor_listing(structure: Mapping[Any, Any], symmetrize: bool, index: int) -> _Listing:
-    """Read a dictionary from nodes to their neighbors, which says each edge in both directions."""
+    """Read a dictionary from nodes to their neighbors, which lists each edge in both directions."""
     arcs: dict[tuple[Any, Any], Any] = {}
     for node, neighbors in structure.items():
         weights = neighbors if isinstance(neighbors, Mapping) else dict.fromkeys(_names_of_nodes(neighbors, index), 1)
@@ -198,9 +198,9 @@ def _names_of_nodes(nodes: Iterable[Any], index: int) -> tuple[Any, ...]:
 
 
 def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -> tuple[Any, bool | None]:
-    """Return the label of each edge, and whether the graph is directed, which labels may tell too.
+    """Return the label of each edge, and whether the graph is directed, which may also follow from the labels.
 
-    A dictionary names an edge in either direction, an arc in its own; a sequence is in the order of the edges already.
+    A dictionary lists an edge in either direction and an arc in its own; a sequence has the order of the edges.
     """
     if labels is None:
         return None, listing.directed
@@ -224,7 +224,7 @@ def _labels_of_edges(listing: _Listing, labels: Any, names: Names, index: int) -
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether the value can name a node or stand in a matrix."""
+    """Whether the value can be the name of a node or an entry of a matrix."""
     return isinstance(value, (str, int, float, np.generic))
 
 

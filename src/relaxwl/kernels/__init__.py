@@ -20,7 +20,7 @@ _MODULES = {"Continuous": "continuous", "Relaxed": "relaxed", "": "wl"}
 
 
 def __getattr__(name: str) -> object:
-    # Imported when first used: the registry, which the command line reads for its help, does without numerics.
+    # Imported on first use, because the command line reads the registry for its help, which needs no numerics.
     if name == "baselines":
         return _import_module("relaxwl.kernels.baselines")
     if name in ("TimeLimitReached", "time_limit"):

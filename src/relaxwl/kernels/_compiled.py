@@ -7,12 +7,12 @@ import numpy as np
 
 from relaxwl._compiling import njit
 
-# Numbers of a row of products that are added up together.
+# Number of columns of products that are accumulated together.
 TILE = 512
 
 
 class Compressed(NamedTuple):
-    """A sparse matrix by rows (or by columns): of line ``i`` the entries ``indptr[i]`` to ``indptr[i + 1] - 1``."""
+    """A sparse matrix by rows (or by columns); line ``i`` has the entries ``indptr[i]`` to ``indptr[i + 1] - 1``."""
 
     indptr: Any
     indices: Any
@@ -23,8 +23,8 @@ class Compressed(NamedTuple):
 def shortest_path_keys(start, stop, indptr, indices, ids, n_known, n_total, max_length):
     """Return the keys of all ordered pairs of distinct connected nodes among ``start`` to ``stop - 1``.
 
-    The nodes must be closed under adjacency (whole graphs). A key is ``(id, id', length)`` as one number; pairs with
-    an id that was not known at fitting get negative keys. ``max_length`` is the largest length that a key can hold.
+    The nodes must be those of whole graphs. A key is ``(id, id', length)`` as one number; pairs with an id that was not
+    seen in fitting get negative keys. ``max_length`` is the largest length that a key can hold.
     """
     size = stop - start
     distance = np.full(size, -1, np.int64)
@@ -62,9 +62,9 @@ def shortest_path_keys(start, stop, indptr, indices, ids, n_known, n_total, max_
 def add_products(start, stop, a, firsts, columns, minimum, out):
     """Add, for the rows ``start`` to ``stop - 1`` of a sparse A, the sums over shared columns of a·b (or min(a, b)).
 
-    A is `Compressed` by rows, B by columns. ``firsts`` int64 (n_entries,) says where to begin in the column of each
-    entry of A: at the column's begin for A × B, at the entry itself for the upper triangle of A × A. ``out`` has a
-    row for each of these rows.
+    A is `Compressed` by rows, B by columns. ``firsts`` int64 (n_entries,) is the first position that is used in the
+    column of each entry of A: the column's begin for A × B, the entry itself for the upper triangle of A × A. ``out``
+    has a row for each of these rows.
     """
     for row in range(start, stop):
         target = out[row - start]
@@ -92,7 +92,7 @@ def add_dense(start, stop, a, b, first, minimum, out):
             target = out[row - start, left:right]
             last = a.indptr[row + 1] - 1
             for entry in range(a.indptr[row], last + 1, 2):
-                second = min(entry + 1, last)  # of an odd number the last counts nothing the second time
+                second = min(entry + 1, last)  # the last of an odd number is repeated as 0
                 value, other_value = a.data[entry], a.data[second] if second > entry else 0.0
                 line, other_line = b[a.indices[entry], left:right], b[a.indices[second], left:right]
                 if minimum:
@@ -105,7 +105,7 @@ def add_dense(start, stop, a, b, first, minimum, out):
 
 @njit(nogil=True, cache=True)
 def unary_sizes(columns, values, starts, steps):
-    """Return int64 (n_entries,): how many steps of its column each value reaches, the last one maybe in part.
+    """Return int64 (n_entries,): how many steps of its column each value reaches, the last one possibly in part.
 
     Column c has the steps ``steps[starts[c]:starts[c + 1]]``, which ascend; values are >= 0.
     """
@@ -119,10 +119,10 @@ def unary_sizes(columns, values, starts, steps):
 
 @njit(nogil=True, cache=True)
 def fill_unary(columns, values, sizes, starts, steps, indices, data):
-    """Write the entries of the unary code: of each value its ``sizes`` first steps, as ``unary_sizes`` found them.
+    """Write the entries of the unary code: for each value its first ``sizes`` steps, as given by ``unary_sizes``.
 
-    A step from a to b holds (min(value, b) - a) / √(b - a), so that the product with a value that reaches b is the
-    length that both have of the step. Writes ``indices`` and ``data`` (sum of sizes,).
+    The entry of a step from a to b is (min(value, b) - a) / √(b - a), so that the product with a value that reaches b
+    is the part of the step that both share. Writes ``indices`` and ``data`` (sum of sizes,).
     """
     place = 0
     for entry in range(len(columns)):
@@ -136,23 +136,23 @@ def fill_unary(columns, values, sizes, starts, steps, indices, data):
 
 # Structural features in the order of their columns.
 DEGREE, TRIANGLES, CORE, CLUSTERING, NEIGHBOR_DEGREE, SHARE, RETURN_2, RETURN_3, RETURN_4 = range(9)
-# More than any sum of shares.
+# Marks neighbors; larger than any sum of shares.
 NEXT = 1 << 62
 
 
 @njit(nogil=True, cache=True)
 def peel_cores(indptr, indices, left, order, begin, place):
-    """Lower the degrees ``left`` to core numbers: the largest c such that a node has c neighbors in a subgraph of such.
+    """Lower the degrees ``left`` to core numbers: the largest c such that a node is in a subgraph of degrees >= c.
 
-    Nodes are taken away in ascending order of what is left of their degrees; ``order`` keeps them sorted by it,
-    ``place`` says where in it a node is, and ``begin[d]`` where those of degree d begin. All four are written. Linear
-    in the number of edges.
+    Nodes are removed in ascending order of their remaining degrees; ``order`` keeps them sorted by these, ``place`` is
+    the position of each node in it, and ``begin[d]`` the first position of degree d. All four are written. Linear in
+    the number of edges.
     """
     for position in range(len(order)):
         node = order[position]
         for entry in range(indptr[node], indptr[node + 1]):
             other = indices[entry]
-            if left[other] > left[node]:  # to the front of its degree, whose begin then moves behind it
+            if left[other] > left[node]:  # moved to the front of its degree, which then begins after it
                 degree = left[other]
                 first = begin[degree]
                 swapped = order[first]
@@ -167,10 +167,10 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
     """Write ``out[start:stop]``, float64 (n_nodes, 9): the structural features of some nodes.
 
     ``adjacency`` is (indptr, indices), ``steps`` what ``walk_shares`` returns, and the graphs of these nodes lie within
-    the nodes ``window[0]`` to ``window[1] - 1``. A node's row of the two-step walks is in ``reached``, for all nodes
-    that are ``touched``: Σ over common neighbors u of share(u), plus NEXT for neighbors (one array, because looking up
-    places in memory takes the time). No walk goes on from a heavy node. A triangle with one heavy node beside this one
-    is met once instead of twice, and counts double. The caller has put the size of its graph into ``out[node, SHARE]``.
+    the nodes ``window[0]`` to ``window[1] - 1``. ``reached`` is a node's row of two-step walks, for all nodes
+    that are ``touched``: Σ over common neighbors u of share(u), plus NEXT for neighbors (one array, because memory
+    access takes most of the time). Walks do not continue from heavy nodes, so a triangle with one other heavy node is
+    found once instead of twice, and counts double. The caller writes the size of the graph to ``out[node, SHARE]``.
     """
     indptr, indices = adjacency
     share, units, heavy = steps
@@ -224,10 +224,10 @@ def structural_features(start, stop, window, adjacency, steps, cores, out):
 
 @njit(nogil=True, cache=True)
 def weighted_averages(start, stop, adjacency, vectors, out):
-    """Write ``out[start:stop]``: the mean of each vector (whole numbers, float32) and that of its neighbors, rounded.
+    """Write ``out[start:stop]``: the rounded mean of each vector (whole numbers, float32) and its neighbors' mean.
 
-    ``adjacency`` is (indptr, indices, weights). What the neighbors add is sorted before it is summed. A node without
-    neighbors, or none of any weight, keeps its vector.
+    ``adjacency`` is (indptr, indices, weights). Terms of neighbors are sorted before they are summed, so that their
+    order does not matter. A node without neighbors, or only with edges of weight 0, keeps its vector.
     """
     indptr, indices, weights = adjacency
     most = 0

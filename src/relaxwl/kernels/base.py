@@ -23,7 +23,7 @@ from relaxwl.kernels.levels import Whole
 from relaxwl.kernels.persistence import load_model, save_model
 from relaxwl.kernels.unary import step_names, unary_code, unary_steps
 
-# Graphs that are compared with each other to know the similarity of each with itself.
+# Number of graphs that are compared at a time to find the similarity of each with itself.
 OWN_AT_ONCE = 32
 # Parameters by name.
 Settings = dict[str, Any]
@@ -46,7 +46,7 @@ class GraphKernel(GraphEstimator):
     """
 
     takes_directed: bool = False
-    directed_: bool = False  # models of old files have never met other graphs
+    directed_: bool = False  # for models in old files, which were fitted to undirected graphs
 
     def uses(self) -> frozenset[str]:
         """Return which labels and attributes of graphs are used, such as ``edge_labels``; others give a warning.
@@ -584,7 +584,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         fitted kernel
             A kernel with the same features.
         """
-        # The registry imports this module; only now are the classes of kernels that nobody used so far needed.
+        # Not imported above, because the registry imports this module, and kernel classes are needed only now.
         from relaxwl.kernels.registry import import_kernels
 
         import_kernels()
@@ -659,10 +659,10 @@ class CountKernel(TransformerMixin, GraphKernel):
     def _grams(
         self, x: list[Counts], y: list[Counts] | None, wanted: list[tuple[str, int]], minimum: bool
     ) -> dict[tuple[str, int], Float64]:
-        """Return the Gram matrices of the kernel with some similarities, cut at some depths, each normalized by itself.
+        """Return the Gram matrix of each wanted (similarity, largest depth), each normalized separately.
 
-        Depths are summed up one after the other where several sums are asked for, or each is normalized alone; else
-        they are compared at once, side by side.
+        Depths are summed one after the other if several depths are wanted or each is normalized; otherwise, they are
+        concatenated and compared at once.
         """
         by_depth, depths = self.normalize == "depth", {depth for _, depth in wanted}
         names, n_depths = list(dict.fromkeys(similarity for similarity, _ in wanted)), max(depths) + 1
@@ -679,7 +679,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             parts.append((start + step - 1, products, *sizes))
 
         def blocks(start: int, stop: int) -> list[Float64]:
-            """Return some rows of each matrix, those of equal sums together."""
+            """Return some rows of each wanted matrix."""
             first = start if y is None else 0
             totals: dict[str, Float64] = {}
             own_x, own_y = np.zeros(stop - start), np.zeros(parts[0][3].shape[0] - first)
@@ -717,7 +717,7 @@ def _divided(matrix: csr_array, squares: Float64) -> csr_array:
     return csr_array((matrix.data / lengths, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-# What a kernel may leave aside, and how it is made to use it.
+# Labels and attributes that a kernel may ignore, and how it can use them.
 ADVICE = {
     "edge_labels": "edge_labels=True uses them",
     "node_attributes": "ContinuousWeisfeilerLehman() uses them, or costs made by EditCost.from_attributes()",
@@ -733,7 +733,7 @@ def check_training_graphs(kernel: GraphKernel, X: Any) -> GraphCollection:
             f"{type(kernel).__name__} is not defined for directed graphs; "
             "relaxwl.as_collection(graphs, symmetrize=True) ignores directions"
         )
-    # Who has made a collection knows its edge labels, and that they count if asked for.
+    # Users who made a collection know its edge labels, and that these are used only on request.
     given = graphs.given - {"edge_labels"} if isinstance(X, GraphCollection) else graphs.given
     unused = [part for part in ADVICE if part in given and part not in kernel.uses()]
     if unused:
@@ -751,13 +751,13 @@ def check_graphs(kernel: Any, X: Any) -> GraphCollection:
             fitted, given = ("directed", "undirected") if kernel.directed_ else ("undirected", "directed")
             raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")
         return graphs
-    # Symmetric matrices and lists of pairs do not tell what they are; they are what the kernel was fitted on.
+    # Symmetric matrices and lists of pairs may be directed or not; they are read like the graphs of the fit.
     return as_collection(X, directed=kernel.directed_)
 
 
 Item = TypeVar("Item")
 
-# Seconds between two lines of progress.
+# Seconds between two progress messages.
 PROGRESS_INTERVAL = 5.0
 
 

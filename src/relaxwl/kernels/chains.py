@@ -3,7 +3,7 @@
 The input of the next refinement is the ids of the trees themselves (R-WL), or the numbers of their clusters (R-WL*).
 Everything else is the same: rows of one depth over points of the depth below, distances between the points, clusters of
 rows, distances between trees or centers. The graphs come in parts (``kernels.levels``): one in memory, or shards. A
-task has one part, or the distinct trees of one chunk; this process has the sample that the centers are made of, the
+task has one part, or the distinct trees of one chunk; this process has the sample from which centers are computed, the
 centers and the distances between them.
 """
 
@@ -43,9 +43,9 @@ from relaxwl.unfolding.rows import check_rows
 from relaxwl.unfolding.tree import UnfoldingTree
 
 Generators = Callable[[int, int], np.random.Generator]
-# Rows of shards that a partitioner may see at once which cannot make its centers from a sample.
+# Maximum number of rows of shards for a partitioner that cannot compute its centers from a sample.
 SEEN_AT_ONCE = 1 << 15
-# From this number of children on a tree is built only if it fits into memory; about what a child takes, in bytes.
+# Number of children above which memory is checked before a tree is built, and approximate bytes per child.
 MANY, CHILD_BYTES = 1e6, 64
 
 
@@ -56,13 +56,13 @@ class Assignment:
     Attributes
     ----------
     rows : TreeRows
-        The distinct trees, to the kernel.
+        The trees that the kernel distinguishes.
     row_of_node : int32 array (n_nodes,)
         The tree of each node.
     labels : int32 array (n_rows,)
         The cluster of each tree; larger numbers than those of the clusters denote unseen trees.
     ground : GroundCost
-        Covers the rows' points, or only ⊥ where distances are not used.
+        Costs between the rows' points, or of ⊥ alone if distances are not used.
     solved : float64 array (n_rows,) or None
         The distance of each tree to the center of its cluster, if the partitioner returned it.
     """
@@ -93,7 +93,7 @@ class Assignment:
 class LowerLevel:
     """The rows below the next depth: trees, or centers of clusters, and the distances between them, ⊥ last.
 
-    The distances are None where no deeper partitioner uses them.
+    The distances are None if no deeper partitioner uses them.
     """
 
     known: TreeRows
@@ -154,9 +154,9 @@ class Partition:
     radius : float64 array (k,)
         Largest distance of a tree of the cluster to its center.
     examples : int64 array (k, 5, 2)
-        Members (graph, node) nearest to the center; -1 where there are fewer.
+        Members (graph, node) nearest to the center; -1 if there are fewer.
     lower : LowerLevel or None
-        The rows that the next depth is made of; None at the last depth.
+        The rows below the next depth; None at the last depth.
     """
 
     depth: int
@@ -231,7 +231,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns graphs into codes of roots and edges with costs; sent to the workers."""
+    """Encodes the roots and edges of graphs, with costs; sent to the workers."""
 
     roots: RootEncoding
     edges: EdgeEncoding
@@ -283,14 +283,14 @@ def fit_chain(
     parts : Parts
         The graphs.
     encoder : Encoder
-        Knows all labels of the graphs.
+        Encodes all labels of the graphs.
     make_partitioners : callable
         ``make_partitioners(depth)`` returns fresh partitioners.
     generators : callable
-        ``generators(depth, i)`` returns the random numbers of the i-th of them.
+        ``generators(depth, i)`` returns the random generator of the i-th of them.
     max_depth : int
     use_clusters : bool
-        Whether the next depth is refined from clusters (then there is one partition a chain), or from the trees.
+        Whether the next depth is refined from clusters (then a chain has one partition), or from the trees.
     n_jobs : int, optional
         Number of threads of this process.
     first : int, default=0
@@ -325,7 +325,7 @@ def fit_chain(
             trees = trees if use_clusters else replace(trees, rows=lower.known, built={})
             ids = fitted[0].ids if use_clusters else level.node_ids()
             below = _Assigned(ids, len(lower.known), lower.distances, trees)
-        del level, found, placed  # what lies with the workers is let go before the next depth
+        del level, found, placed  # release results on workers before the next depth
         yield fitted
 
 
@@ -341,7 +341,7 @@ def _fitted(
     partitioner: Any = partitioners[index]
     rng, name = generator(index), type(partitioner).__name__
     numbers = None
-    if isinstance(partitioner, SamplingPartitioner) and not level.is_here:  # ``fit`` does the same where all are here
+    if isinstance(partitioner, SamplingPartitioner) and not level.is_here:  # otherwise ``fit`` does the same
         numbers = partitioner.sample(level.n_rows, rng)
     if numbers is None and not level.is_here and level.n_rows > SEEN_AT_ONCE:
         raise ValueError(
@@ -354,7 +354,7 @@ def _fitted(
     if numbers is not None:
         centers = check_rows(partitioner.fit_sample(rows, ground, level.n_rows, rng), n_points, n_roots)
         return centers, level.assign(partitioner, centers, ground)
-    # Users write partitioners of their own, so what they return is checked.
+    # Partitioners may be user-defined, so their results are checked.
     labels, centers = partitioner.fit(rows, ground, rng)
     centers = check_rows(centers, n_points, n_roots, f"the centers that {name}.fit returned")
     labels = checked_labels(labels, rows, len(centers), f"{name}.fit")
@@ -365,7 +365,7 @@ def _fitted(
 
 
 def _drawn(level: Level, centers: TreeRows, placed: Placed) -> TreeRows:
-    """Return the centers, those with masses that are not whole replaced by their nearest members, or else rounded."""
+    """Return the centers; those with fractional masses are replaced by their nearest members, or else rounded."""
     if centers.is_integral:
         return centers
     tally = placed.members() if isinstance(placed.members, RowPlacement) else placed.members
@@ -392,8 +392,8 @@ def apply_chain(
 ) -> Iterator[list[Assignment]]:
     """Yield, depth by depth, the clusters of new graphs; numbers of at least k are new clusters.
 
-    ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner looks at were not computed
-    in fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
+    ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner uses were not computed in
+    fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
     """
     below = _Assigned(np.empty(0, np.int32), 0, np.zeros((1, 1)))
     known_distances = (
@@ -474,7 +474,7 @@ def _without_gaps(ids: Int32, n_known: int) -> Int32:
 def ground_of(
     lower: NDArray[Any] | UniformCosts | None, encoded: Encoded, n_known: int | None = None, new: Int32 | None = None
 ) -> GroundCost:
-    """Return the ground over all points of the depth below (and ``new`` ones); over ⊥ alone if distances are not known.
+    """Return the ground over all points of the depth below (and ``new`` ones); over ⊥ alone without distances.
 
     The first ``n_known`` children (by default all) were seen in fitting; see :func:`point_parts`.
     """
@@ -540,8 +540,8 @@ def _extended(
 ) -> NDArray[Any] | UniformCosts:
     """Return the distances between the ids of fitting and the new ones, ⊥ last.
 
-    New ids (from ``len(known)`` on, without gaps) stand for rows as they are (for the first row, where several share
-    one); their distances are computed now.
+    A new id (from ``len(known)`` on, without gaps) represents its row (the first one if several rows share it); its
+    distances are computed here.
     """
     n_known = len(known)
     used, first = np.unique(ids, return_index=True)

@@ -1,7 +1,7 @@
 """Nodes as vectors of attributes, structure and labels, averaged over neighbors and counted in random partitions.
 
-Everything is exact, so that neither the order of the nodes nor threads or shards change a bit: entries of vectors are
-whole multiples of a small unit, of so few digits that all products and sums of a distance are exact in float64.
+All sums are exact, so that results do not depend on the order of nodes, on threads or on shards: entries of vectors are
+integer multiples of a unit, with so few digits that all products and sums of a distance are exact in float64.
 """
 
 import math
@@ -43,7 +43,7 @@ from relaxwl.kernels.model_schema import (
 from relaxwl.kernels.model_schema import number as a_number
 
 KINDS = ("attributes", "structure", "labels")
-# Structural features by name, in the order of the compiled code, and how a value is written.
+# Structural features by name, in the order of the compiled code, and the formats of their values.
 STRUCTURE = {
     "degree": "degree {:.3g}",
     "triangles": "{:.3g} triangles",
@@ -56,26 +56,26 @@ STRUCTURE = {
     "return_4": "back after 4 steps with {:.2g}",
 }
 LOGARITHMS = ("degree", "triangles", "core", "neighbor_degree")
-# Structural features beside attributes, and labels, weigh this much.
+# Weights of structural features if there are attributes, and of labels.
 STRUCTURE_WEIGHT, LABEL_WEIGHT = 0.5, 1.5
-# "auto" takes labels if there are fewer than this many, and nobody gets more than the second number.
+# Number of labels below which "auto" uses them, and maximum number of labels.
 FEW_LABELS, MAX_LABELS = 60, 1024
-# Values are cut at this many standard deviations, a power of two.
+# Values are clipped at this many standard deviations, a power of two.
 LARGEST = 64.0
-# Steps of two edges that are followed in a graph; beyond that the nodes of the highest degrees are left out.
+# Maximum number of two-step walks in a graph; beyond it, the nodes of the highest degrees are left out.
 MAX_WALKS = 2.0**31
-# Distinct vectors that centers are drawn from; of more, those with the lowest hashes.
+# Maximum number of distinct vectors from which centers are drawn; of more, those with the lowest hashes.
 SAMPLE = 1 << 16
-# Values of a column are whole multiples of its range divided by this when they are summed.
+# Number of steps into which the range of a column is divided, so that sums of values are exact.
 STEPS = 1 << 31
-# Nodes of one task, rows whose distances to the centers are held at the same time, and steps of one task.
+# Nodes per task, maximum number of rows whose distances to the centers are in memory, and two-step walks per task.
 CHUNK_NODES, CHUNK_ROWS, CHUNK_WALKS = 1 << 12, 1 << 9, 1 << 24
-# Products of so many terms are computed in the thread that asks for them: the threads are ours, and a limit on those of
-# BLAS would be one of the whole process, which threads that fit at the same time cannot set and restore.
+# Number of terms up to which BLAS computes a product in the calling thread, since chunks already run in parallel. A
+# limit on the threads of BLAS would apply to the whole process, and concurrent fits could not set and restore it.
 OWN_THREAD = 1 << 18
 
 Features = str | Callable[[Any], Any]
-# Columns of some graphs, what they are called, and codes of labels that occur.
+# Columns of some graphs, their names, and codes of labels that occur.
 Table = tuple[Float64, list[str], Int32]
 fitted(
     "ContinuousWeisfeilerLehman", raw_features_=texts, label_values_=labels, means_=vector(np.float64),
@@ -95,7 +95,7 @@ class ColumnRanges(NamedTuple):
 
     @classmethod
     def join(cls, parts: "list[ColumnRanges]") -> "ColumnRanges":
-        """Put those of parts of the graphs together."""
+        """Merge the ranges of parts of the graphs."""
         parts = [part for part in parts if part.n_nodes] or parts[:1]
         return cls(
             parts[0].names,
@@ -115,12 +115,12 @@ class Vectors(NamedTuple):
 
     @classmethod
     def join(cls, parts: "Sequence[Vectors]") -> "Vectors":
-        """Put samples of parts of the graphs together: the sample of all."""
+        """Merge samples of parts of the graphs into the sample of all graphs."""
         rows, counts = np.concatenate([part.rows for part in parts]), np.concatenate([part.counts for part in parts])
         return distinct(rows, counts)[0].sample()
 
     def sample(self) -> "Vectors":
-        """Return the vectors with the lowest hashes: the same ones, however the graphs are parted."""
+        """Return the vectors with the lowest hashes, which do not depend on how the graphs are divided into parts."""
         return Vectors(self.rows[:SAMPLE], self.hashes[:SAMPLE], self.counts[:SAMPLE])
 
 
@@ -415,8 +415,8 @@ class ContinuousWeisfeilerLehman(CountKernel):
     def _assign(self, depth: int, rows: NDArray[np.float32]) -> Int32:
         """Return, as (n_partitions, n_rows), the nearest center of each row; the lowest of equally near ones.
 
-        Of ½‖x − c‖² = ½‖x‖² + ½‖c‖² − x·c the first part is the same for all centers. The others are one product, all
-        of whose sums are exact, so that it does not matter how the libraries of linear algebra take them.
+        In ½‖x − c‖² = ½‖x‖² + ½‖c‖² − x·c, the first term is the same for all centers. The others are one matrix
+        product, all of whose sums are exact, so that the order of summation in BLAS does not matter.
         """
         centers, bounds = self.centers_[depth].astype(np.float64), self.center_bounds_[depth]
         sides = np.hstack([-centers, (centers**2).sum(axis=1, keepdims=True) / 2])
@@ -435,7 +435,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         return found
 
     def _count(self, graphs: GraphCollection, clusters: Int32, of_node: Int32, depth: int) -> Counts:
-        """Return how many nodes of each graph are in each cluster, the partitions of a depth side by side."""
+        """Return how many nodes of each graph are in each cluster, with the partitions of a depth concatenated."""
         sizes, nothing = np.diff(self.center_bounds_[depth]).tolist(), np.zeros(len(graphs))
 
         def count(partition: int) -> Counts:
@@ -568,7 +568,7 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     """Return the structural features of all nodes, a column for each of ``STRUCTURE``.
 
     Degrees, triangles, cores and mean degrees of neighbors are logarithms of 1 plus these. Directions of arcs are
-    forgotten.
+    ignored.
     """
     indptr, indices = graphs.indptr, graphs.indices
     if graphs.directed:
@@ -605,11 +605,11 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
 
 
 def walk_shares(offsets: Int64, indptr: Int64, most_work: float) -> tuple[Int64, Float64, NDArray[np.bool_]]:
-    """Return share, unit and whether it is heavy of each node: a step to a neighbor has the chance ``share / unit``.
+    """Return share, unit and heaviness of each node: a step to a given neighbor has the probability ``share / unit``.
 
-    The unit is so large for each graph that no sum of shares over the neighbors of a node, each at most twice, is more
-    than int64 holds. Heavy are the nodes of a graph with the highest degrees, so many that the squares of the degrees
-    of the others sum up to at most ``most_work``.
+    The unit of each graph is a power of two for which sums of shares over the neighbors of a node, each counted at most
+    twice, fit into int64. Heavy nodes are those with the highest degrees in a graph, chosen such that the squared
+    degrees of the others sum to at most ``most_work``.
     """
     degrees, of_node = np.diff(indptr), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     most, heavy = np.zeros(len(offsets) - 1, np.int64), np.zeros(len(degrees), bool)
@@ -655,15 +655,15 @@ def samples_of(part: Part, found: Table, kernel: ContinuousWeisfeilerLehman) -> 
 
 
 def join_samples(parts: list[list[Vectors]]) -> list[Vectors]:
-    """Put samples of parts of the graphs together, depth by depth."""
+    """Merge samples of parts of the graphs, depth by depth."""
     return [Vectors.join(of) for of in zip(*parts, strict=True)]
 
 
 def column_sums(table: Float64, columns: ColumnRanges) -> list[list[int]]:
-    """Return, for each column, how many values there are, their sum, and that of their squares.
+    """Return, for each column, the number of values, their sum, and the sum of their squares.
 
-    A value is counted in steps of the column's range from the lowest one on, so that sums are exact: those of parts of
-    the graphs add up to those of all, in any order.
+    Values are converted to whole steps above the column's minimum, so that sums are exact: those of parts of the graphs
+    add up to those of all graphs, in any order.
     """
     sums = []
     for values, low, high in zip(table.T, columns.lowest, columns.highest, strict=True):
@@ -690,7 +690,7 @@ def distinct(vectors: NDArray[np.float32], counts: Int64 | None = None) -> tuple
 
 
 def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Return a number for each row of whole numbers, spread evenly, a function of its content alone."""
+    """Return a hash of the content of each row of whole numbers."""
     state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
     for column in vectors.T:
         state = _mixed(state ^ column.astype(np.int64).view(np.uint64))
@@ -698,14 +698,14 @@ def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
 
 
 def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return 64 bits that all depend on all of the given ones."""
+    """Return mixed hashes, in which each bit depends on all given bits."""
     state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(32))
 
 
 def drawing_keys(hashes: NDArray[np.uint64], counts: Int64, seed: np.uint64) -> Float64:
-    """Return waiting times: the k shortest are k rows drawn without replacement, by their counts."""
+    """Return random waiting times; the rows of the k shortest are a sample without replacement, weighted by count."""
     uniform = ((_mixed(_mixed(hashes ^ seed)) >> np.uint64(11)) + 0.5) * 2.0**-53
     return np.asarray(-np.log(uniform) / counts)
 
@@ -713,9 +713,9 @@ def drawing_keys(hashes: NDArray[np.uint64], counts: Int64, seed: np.uint64) -> 
 def averages(
     adjacency: tuple[Int64, Int32, Float64], vectors: NDArray[np.float32], n_jobs: int | None
 ) -> NDArray[np.float32]:
-    """Return the mean of each vector (whole numbers) and that of its neighbors, rounded.
+    """Return the rounded mean of each vector (whole numbers) and the mean of its neighbors' vectors.
 
-    A node without neighbors, or none of any weight, keeps its vector. Without weights sums are exact in any order.
+    A node without neighbors, or only with edges of weight 0, keeps its vector. Without weights, sums are exact.
     """
     indptr, indices, weights = adjacency
     out = np.empty_like(vectors)

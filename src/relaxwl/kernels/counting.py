@@ -1,8 +1,8 @@
 """Base kernels on labeled graphs as counts: labels, labels on edges, labels at the ends of shortest paths.
 
-Each counter turns a collection whose nodes carry ids into one sparse count vector a graph. What a column means is
-fixed when the counter is fitted; things that were not met then fall into no column and are only summed up, because
-they belong to the graph's own norm.
+Each counter converts a collection whose nodes have ids to one sparse count vector per graph. The columns are fixed when
+the counter is fitted; items that were not seen in fitting have no column and are only summed up, because they
+contribute to the graph's own norm.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_s
 from relaxwl.kernels import _compiled
 from relaxwl.unfolding.rows import graph_spans
 
-# Longer shortest paths than this do not fit into a key; a graph that has one has 10^9 node pairs.
+# Maximum length of a shortest path in a key; a graph with a longer one has 10^9 node pairs.
 MAX_PATH_LENGTH = 1 << 16
-# Nodes of the graphs that one task counts paths in: their pairs are held at the same time.
+# Number of nodes of the graphs in which a task counts paths; all their pairs are in memory at the same time.
 PATH_CHUNK_NODES = 1 << 12
 
 
@@ -54,9 +54,9 @@ class Counts:
 
 
 def checked_rows(data: Any, indices: Any, indptr: Any, n_columns: int) -> csr_array:
-    """Return the matrix of some arrays from a file, which are checked before SciPy uses them.
+    """Return a matrix made of arrays from a file, which are checked before SciPy uses them.
 
-    SciPy's own check passes rows that end behind the last entry if ``indptr`` says that there are no entries.
+    SciPy's own check accepts rows that end after the last entry if ``indptr`` states that there are no entries.
     """
     within = len(indptr) and indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and (np.diff(indptr) >= 0).all()
     if not within:
@@ -78,7 +78,7 @@ def join_counts(parts: list[Counts], scales: list[float]) -> Counts:
 
 
 def _with_short_indices(matrix: csr_array) -> csr_array:
-    """Return the matrix with 32-bit indices where they suffice: many of scikit-learn's estimators take no others."""
+    """Return the matrix with 32-bit indices if they suffice; many estimators of scikit-learn accept no others."""
     if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max:
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
@@ -88,9 +88,9 @@ def _with_short_indices(matrix: csr_array) -> csr_array:
 class SubtreeCounter:
     """Counts how often each id occurs: the subtree kernel.
 
-    Like all counters it counts in graphs whose nodes carry ids, of which those from ``n_known`` on were not seen in
-    fitting: ``fit`` fixes the columns, ``count`` counts in them, ``describe`` names one. ``edges`` has an edge code for
-    each adjacency entry, where edge labels count.
+    As for all counters, the nodes of graphs have ids, of which those from ``n_known`` on were not seen in fitting.
+    ``fit`` fixes the columns, ``count`` counts in them, and ``describe`` names a column. ``edges`` has an edge code for
+    each adjacency entry, if edge labels are used.
     """
 
     def fit(
@@ -158,7 +158,7 @@ class _KeyCounter:
 
 
 class EdgeCounter(_KeyCounter):
-    """Counts pairs of ids on edges, apart for each edge label where labels count: the edge kernel.
+    """Counts pairs of ids on edges, separately for each edge label if these are used: the edge kernel.
 
     The pairs are unordered; on arcs, the tail comes first.
     """
@@ -181,7 +181,7 @@ class EdgeCounter(_KeyCounter):
         return _runs_by_graph(np.repeat(np.arange(graphs.n_graphs), graphs.edge_counts), keys, graphs.n_graphs)
 
     def describe(self, column: int, name_of: list[str], edge_names: Sequence[object] | None = None) -> str:
-        """Name the two ends, and the edge label where labels count."""
+        """Name the two ends, and the edge label if these are used."""
         rest, high = divmod(int(self.keys[column]), self.n_known)
         label, low = divmod(rest, self.n_known)
         return f"{name_of[low]}{'→' if self.directed else '–'}{name_of[high]}" + (
@@ -198,7 +198,7 @@ class ShortestPathCounter(_KeyCounter):
         n_total = self._room(ids, MAX_PATH_LENGTH)
         largest = int(graphs.node_counts.max(initial=0))
         check_memory(
-            25.0 * largest**2,  # a number for each pair of nodes, again while they are sorted and joined, and a mark
+            25.0 * largest**2,  # three int64 keys (as they are sorted and joined) and a Boolean per pair of nodes
             f"counting the shortest paths of a graph of {largest} nodes",
             "use another base than 'shortest-path', or smaller graphs",
         )
@@ -259,8 +259,8 @@ def _in_columns(indptr: Int64, columns: Int64, counts: Int32, known: NDArray[np.
 def count_ids(offsets: Int64, ids: Int32, n_ids: int) -> tuple[Any, Any, Any]:
     """Return (indptr, ids, counts): the distinct ids of each graph in ascending order, and how often each occurs.
 
-    Graph g has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. A loop of our own takes about
-    two thirds of the time for large graphs, several times as long for many small ones, and must be compiled.
+    Graph g has the nodes ``offsets[g]`` to ``offsets[g + 1] - 1``; all ids are < n_ids. A compiled loop would
+    take about two thirds of the time for large graphs, but several times as long for many small ones.
     """
     starts = offsets.astype(np.int32 if len(ids) <= np.iinfo(np.int32).max else np.int64)
     entries: Any = np.ones(len(ids), np.int32), ids.copy(), starts

@@ -15,9 +15,9 @@ from relaxwl.graphs.arrays import Float64, Int64, counting_order
 from relaxwl.kernels import _compiled
 from relaxwl.kernels.counting import Counts
 
-# A column is dense when it occurs in more than this share of the graphs: about where both ways cost the same.
+# Share of the graphs above which a column is multiplied densely: about where both methods take the same time.
 DENSE_SHARE = 0.12
-# Rows of one task: fixed, so that the result does not depend on the number of workers.
+# Number of rows per task; fixed, so that the result does not depend on the number of workers.
 ROWS_PER_TASK = 64
 
 
@@ -71,7 +71,7 @@ class Products:
         sparse = _without(a, frequent)
         self._columns, order = _columns(sparse if b is None else _without(b, frequent))
         self._sparse, self._firsts = compressed(sparse), self._columns.indptr[sparse.indices]
-        if b is None:  # an entry begins with itself
+        if b is None:  # upper triangle: the products of an entry begin with itself
             self._firsts[order] = np.arange(len(order))
 
     def rows(self, start: int, stop: int) -> Float64:
@@ -92,14 +92,14 @@ def _without(matrix: csr_array, dropped: NDArray[np.bool_]) -> csr_array:
     if not dropped.any():
         return matrix
     kept = ~dropped[matrix.indices]
-    # As the matrix that stays whole: compiled code is made once for each type of index.
+    # The same type of indices as in the whole matrix, because functions are compiled for each type.
     before = np.zeros(len(kept) + 1, matrix.indptr.dtype)
     np.cumsum(kept, out=before[1:])
     return csr_array((matrix.data[kept], matrix.indices[kept], before[matrix.indptr]), shape=matrix.shape)
 
 
 def compressed(matrix: csr_array) -> _compiled.Compressed:
-    """Return a sparse matrix as compiled code takes it: with short indices wherever they suffice."""
+    """Return a sparse matrix for compiled code, with 32-bit indices if they suffice."""
     index = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
     indptr, indices = (array.astype(index, copy=False) for array in (matrix.indptr, matrix.indices))
     return _compiled.Compressed(indptr, indices, matrix.data)
@@ -145,7 +145,7 @@ def self_similarities(counts: Counts, minimum: bool = False) -> Float64:
 def divide_by_lengths(matrix: Float64, squares_x: Float64, squares_y: Float64) -> None:
     """Divide by the lengths, in place; by their product, so that a symmetric matrix stays exactly symmetric.
 
-    A graph of length 0 (no nodes, or no weight) stays at 0 with everything.
+    Similarities to a graph of length 0 (no nodes, or no weight) remain 0.
     """
     lengths_x, lengths_y = (np.where(squares > 0, np.sqrt(squares), 1.0) for squares in (squares_x, squares_y))
     matrix /= lengths_x[:, None] * lengths_y
@@ -154,8 +154,8 @@ def divide_by_lengths(matrix: Float64, squares_x: Float64, squares_y: Float64) -
 def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
     """Turn Σ min into the Tanimoto similarity Σ min / Σ max, in place.
 
-    Σ max = Σx + Σy − Σ min, and what was not seen in fitting counts in these sums. Two graphs without any weight have
-    nothing in common: 0/0 is 0, as the similarity of a graph of length 0 is under ``normalize``.
+    Σ max = Σx + Σy − Σ min, where the sums include features that were not seen in fitting. For two graphs without any
+    weight 0/0 is set to 0, like similarities to a graph of length 0 under ``normalize``.
 
     The matrix is positive semidefinite whatever the sums are: m / (a + b − m) = Σ_n (m / (a + b))ⁿ over n ≥ 1, where
     the minima m and 1 / (a + b) are positive semidefinite, and so are products and sums of such matrices.
@@ -163,4 +163,4 @@ def divide_by_unions(minima: Float64, sums_x: Float64, sums_y: Float64) -> None:
     unions = sums_x[:, None] + sums_y
     unions -= minima
     minima /= np.maximum(unions, np.finfo(np.float64).tiny, out=unions)
-    np.minimum(minima, 1.0, out=minima)  # fractional weights round
+    np.minimum(minima, 1.0, out=minima)  # rounding of fractional weights may exceed 1

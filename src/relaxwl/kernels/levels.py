@@ -1,18 +1,18 @@
 """The distinct trees of one depth over all parts of the graphs: how kernels are fitted in memory and to shards.
 
-A kernel that can be fitted to shards has a method :meth:`PartwiseKernel.fit_parts`, which uses of the graphs only
-:class:`Parts`: a function is called for each part (:meth:`Parts.each`), its results stay where they were made and are
-given to other functions for the same part, or are joined and brought here (:meth:`Parts.joined`). A collection in
-memory is one part, and everything then happens in this process.
+A kernel that can be fitted to shards has a method :meth:`PartwiseKernel.fit_parts`, which accesses the graphs only by
+:class:`Parts`: a function is called for each part (:meth:`Parts.each`), and its results stay on the worker and are
+passed to other functions for the same part, or are joined and sent to this process (:meth:`Parts.joined`). A collection
+in memory is one part, and all functions then run in this process.
 
-Functions are those of modules, not methods or closures: they are sent to workers by name. They return the same
-wherever and however often they are called, so that a result that is lost with a worker is computed again elsewhere, and
-they do not change their arguments. The model must not depend on how the graphs are divided into parts: join by content
-(sorted distinct rows, smallest keys), and sum whole numbers or in an order that content fixes.
+Functions must be module-level functions, not methods or closures, because they are sent to workers by name. They are
+deterministic and do not change their arguments, so that results that are lost with a worker can be computed again
+elsewhere. The model must not depend on how the graphs are divided into parts: join by content (sorted distinct rows,
+smallest keys), and sum whole numbers or in an order that is determined by content.
 
-Every part finds its own distinct trees (:class:`Level`). Few are brought here and made distinct; many are cut at common
-places of the canonical order, so that each chunk has all trees between two of them, and made distinct there. The chunks
-one behind the other are the rows that a collection in memory has. No task sees more than one part, or one chunk.
+Each part finds its own distinct trees (:class:`Level`). A few are merged in this process. Many are cut at common
+positions of the canonical order into chunks, each with all trees between two positions, and merged per chunk. All
+chunks together have the same rows as a collection in memory. No task uses more than one part or one chunk.
 """
 
 import copy
@@ -33,26 +33,26 @@ from relaxwl.kernels.counting import COUNTERS, Counter, Counts, SubtreeCounter
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import canonical_order, join_rows, merge_rows
 
-# The node of a graph behind the number of the graph, in one number.
+# Number of bits of the node in a number that combines graph and node.
 NODE_BITS = 32
-# Members named for each cluster, the nearest to its center first.
+# Number of members listed for each cluster, the nearest to its center first.
 N_EXAMPLES = 5
-# Rows of one chunk, as the parts have them: no more, and if all threads have one no fewer.
+# Maximum number of rows of a chunk before merging, and minimum number if there is a chunk for each thread.
 CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 18, 1 << 14
-# Up to this number of chunks tasks take all that parts and chunks have; of more they take pieces, made by other tasks.
+# Maximum number of chunks for which tasks receive whole parts or chunks; for more, they receive pieces cut by others.
 FEW_CHUNKS = 4
-# Rows of all parts together that are brought here.
+# Maximum number of rows of all parts together that are merged in this process.
 FEW_ROWS = 1 << 14
-# A chunk is this many times as large as the stretch between two rows of the sample that it is cut by.
+# Number of sampled rows per full chunk, from which the borders of chunks are chosen.
 OVERSAMPLING = 32
 
 
 Prepared = TypeVar("Prepared")
 # A result of a function, or a future of it in another process.
 Handle = Any
-# Advice where shards cannot be fitted.
+# Advice if a kernel cannot be fitted to shards.
 SAMPLE_ADVICE = "fit it on a sample: kernel.fit(shards.sample(10_000)[0])"
-# Results that are joined at a time.
+# Number of results that are joined at a time.
 FAN_IN = 16
 
 
@@ -110,9 +110,9 @@ class Parts:
     parts : list of Part
         All graphs, in order.
     kind : GraphCollection
-        No graphs, but with the vocabularies of all.
+        An empty collection with the vocabularies of all graphs; in memory, the graphs themselves.
     tasks : Tasks
-        Where functions are called.
+        Runs the functions.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Parts:
         return len(self.parts)
 
     def known(self, prepare: Callable[[GraphCollection], Prepared]) -> Prepared:
-        """Return, in this process, a function of the graphs if they are in memory, else of none of their kind."""
+        """Return, in this process, a function of the graphs if they are in memory, else of an empty collection."""
         return prepare(self.kind)
 
     def each(
@@ -142,10 +142,10 @@ class Parts:
         name : str
             Name in dashboards.
         function : function of a module
-            Gets at the graphs by ``part.prepared``.
+            Accesses the graphs by ``part.prepared``.
         *arguments : values, or handles as :meth:`share` returns them
         own : list of handles, optional
-            One for each part, as an earlier call has returned them.
+            One for each part, returned by an earlier call.
 
         Returns
         -------
@@ -194,8 +194,8 @@ class Whole(Parts):
 class PartwiseKernel(Protocol):
     """A kernel that can be fitted to shards: ``kernel.fit(shards)`` calls ``fit_parts``, as does ``fit(graphs)``.
 
-    A kernel without this method is refused with the advice to fit it to a sample. To score shards, a fitted kernel
-    needs nothing but ``weighted_counts``.
+    For other kernels, an error message advises to fit the kernel to a sample. To score shards, a fitted kernel needs
+    only ``weighted_counts``.
     """
 
     def fit_parts(self, parts: Parts) -> list[Counts] | None:
@@ -204,7 +204,7 @@ class PartwiseKernel(Protocol):
         Returns
         -------
         counts : list of Counts, or None
-            The counts of the graphs at each depth, if ``parts.in_memory``; else nothing is looked at.
+            The counts of the graphs at each depth, if ``parts.in_memory``; otherwise ignored.
         """
 
 
@@ -220,7 +220,7 @@ class Summary(NamedTuple):
 class Tally(NamedTuple):
     """Sizes, numbers of trees and radius of clusters, and the nearest members of each: cluster, distance, row, node.
 
-    Tallies of consecutive rows are joined to that of all.
+    Tallies of consecutive rows are joined to the tally of all rows.
     """
 
     sizes: Int64
@@ -286,13 +286,13 @@ class Encoded:
     Attributes
     ----------
     graphs : GraphCollection
-        The graphs as they are walked through.
+        The graphs as they are traversed.
     roots : int32 array (n_nodes,)
         Root code of each node.
     edges : int32 array (n_adjacent,) or None
-        Code of each adjacency entry; None if edges do not count.
+        Code of each adjacency entry; None if edges are not used.
     n_edge_codes : int
-        Number of known edge codes; 1 if edges do not count.
+        Number of known edge codes; 1 if edges are not used.
     counted : tuple of GraphCollection and int32 array or None
         The graphs in which labels are counted, and the codes of their edges.
     root_costs, edge_costs : float64 array (or UniformCosts), float64 array or None
@@ -333,7 +333,7 @@ class Distinct:
         return Distinct(self.rows.take(np.arange(start, stop)), self.first[start:stop], self.number[start:stop])
 
 
-# Of a part: its rows, and the row of each node. Of a chunk: its rows, and which of them those of each part are.
+# For a part: its rows, and the row of each node. For a chunk: its rows, and the indices of each part's rows in it.
 PartRows = tuple[Distinct, Int32]
 Chunk = tuple[Distinct, list[Any]]
 
@@ -353,7 +353,7 @@ class Level:
     parts : Parts
         The graphs.
     encode : Encode
-        Encodes roots and edges; as :meth:`Parts.share` returns it.
+        Encodes roots and edges; the result of :meth:`Parts.share`.
     depth : int
     ids : list of handles
         For each part, the ids of its nodes at the depth below; not used at depth 0.
@@ -528,9 +528,9 @@ def refined(
 
 
 def sample(found: PartRows, few: int) -> tuple[int, TreeRows, Distinct | None]:
-    """Return the number of rows of a part, and some of them, evenly spread; at least one, if there are any.
+    """Return the number of rows of a part, and an evenly spaced sample; at least one row, if there are any.
 
-    If there are few, all that is known of them comes along.
+    If there are at most ``few`` rows, they are all returned as well.
     """
     rows = found[0].rows
     n_taken = -(-len(rows) * OVERSAMPLING // CHUNK_ROWS)
@@ -539,14 +539,14 @@ def sample(found: PartRows, few: int) -> tuple[int, TreeRows, Distinct | None]:
 
 
 def splitters(samples: list[TreeRows], n_chunks: int) -> TreeRows:
-    """Return the rows at which chunks begin, but for the first."""
+    """Return the first row of each chunk except the first chunk."""
     joined = join_rows(samples)
     order = canonical_order(joined, np.arange(len(joined)))
     return joined.take(order[np.arange(1, n_chunks) * len(order) // n_chunks])
 
 
 def cut(found: PartRows, borders: TreeRows) -> list[Distinct]:
-    """Return the rows of each chunk; equal rows of different parts come into the same."""
+    """Return the rows of each chunk; equal rows of different parts are in the same chunk."""
     rows = found[0]
     cuts = [0, *rows.rows.count_before(borders).tolist(), len(rows)]
     return [rows.span(start, stop) for start, stop in pairwise(cuts)]
@@ -558,7 +558,7 @@ def merge_cut(found: list[PartRows], borders: TreeRows, place: int) -> Chunk:
 
 
 def merge(parts: list[Distinct]) -> Chunk:
-    """Return the distinct rows of a chunk, and for each part which of them its rows are."""
+    """Return the distinct rows of a chunk, and for each part the indices of its rows among them."""
     rows, places = merge_rows([part.rows for part in parts])
     first = np.full(len(rows), np.iinfo(np.int64).max)
     number = np.zeros(len(rows), np.int64)
@@ -618,7 +618,7 @@ def spread(found: PartRows, values: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def largest_distance(rows: TreeRows, ground: GroundCost) -> float:
-    """Return a bound on all distances of trees, by deleting two of them; 0 where distances are not used."""
+    """Return a bound on all distances of trees, by deleting two of them; 0 if distances are not used."""
     if ground.n_points != rows.n_points:
         return 0.0
     masses = rows.degrees if rows.counts.dtype.kind == "i" else rows.masses

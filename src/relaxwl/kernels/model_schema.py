@@ -1,7 +1,7 @@
-"""The one schema of model files: every class that may be in a file, its fields, and a range for each of them.
+"""The schema of model files: every class that may be in a file, its fields, and a range for each of them.
 
-Compiled code does not check its indices, so all that it will index with is checked here, when a model has been read:
-field by field, then object by object, then the model as a whole. Modules above this one add their own classes:
+Compiled code does not check indices, so all indices are checked here when a model is read: field by field, then object
+by object, then the model as a whole. Modules above this one add their own classes:
 :func:`record` for objects, :func:`fitted` for the attributes of estimators.
 """
 
@@ -28,20 +28,20 @@ from relaxwl.unfolding.tree import UNLABELED
 
 Check = Callable[[Any, str], None]
 
-# What a file may ask for: each depth, partition or class costs work in every prediction, however small the file.
+# Limits of models in files: each depth, partition or class costs time in every prediction, however small the file is.
 MAX_DEPTH, MAX_PARTITIONS, MAX_SAMPLES = 1000, 10_000, 10**6
 MAX_VIEWS, MAX_BLOCKS, MAX_CLASSES, MAX_TARGETS, MAX_FOLDS = 64, 256, 1000, 10_000, 20
-# Depths times partitions of all kernels of a model: each costs some tenth of a millisecond, however small the graph.
+# Maximum of depths times partitions of all kernels of a model; each takes about 0.1 ms, however small the graph is.
 MAX_LEVELS = 10_000
 LARGEST = float(np.finfo(np.float64).max)
-# What products and squares are taken of: larger numbers would make others infinite.
+# Bound of numbers that are multiplied or squared, so that results are finite.
 HUGE = 1e140
-# Attributes that are made anew when asked for, or not needed by a fitted model.
+# Attributes that are computed on demand, or that a fitted model does not need.
 NOT_KEPT = frozenset({"built", "distances_", "gram_seconds_", "labels_"})
 
 
 def require(holds: Any, message: str) -> None:
-    """Raise what turns into a ``ModelFileError``."""
+    """Raise an error, which becomes a ``ModelFileError``, unless ``holds``."""
     if not holds:
         raise ValueError(message)
 
@@ -78,7 +78,7 @@ def number(least: float = -math.inf, most: float = math.inf, *, nan: bool = Fals
     """Return a check of a finite number within a range; with ``nan`` it may be missing."""
 
     def check(value: Any, what: str) -> None:
-        # NumPy computes with Python's integers as long as they fit into its own.
+        # Python integers are accepted if they are exact as floats.
         real = isinstance(value, float) or (is_integer(value) and abs(value) <= 2**53)
         fits = real and ((nan and value != value) or (abs(value) <= LARGEST and least <= value <= most))
         bounds = "" if (least, most) == (-math.inf, math.inf) else f" from {least:g} to {most:g}"
@@ -219,30 +219,30 @@ class Record(NamedTuple):
 
 
 RECORDS: dict[str, Record] = {}
-# The fitted attributes of estimators, by the name of the class that brings them; derived classes have them too.
+# The fitted attributes of estimators, by the name of the class that defines them; derived classes inherit them.
 FITTED: dict[str, dict[str, Check]] = {}
 
 
 def record(kind: type, fits: Callable[[Any], None] | None = None, **fields: Check) -> None:
-    """Let models hold objects of a class, with these fields; all must be there but optional ones.
+    """Register a class of objects in models, with its fields; all but optional fields are required.
 
     A class with ``to_state`` and ``from_state`` is restored by these, a dataclass by its fields, and any other by its
-    attributes. ``fits`` raises a ``ValueError`` where the fields of an object do not fit each other.
+    attributes. ``fits`` raises a ``ValueError`` if the fields of an object are not consistent.
     """
     RECORDS[kind.__name__] = Record(kind, fields, fits)
 
 
 def fitted(estimator: str, **attributes: Check) -> None:
-    """Say which fitted attributes the estimators of a class have, by its name; all must be there but optional ones.
+    """Register the fitted attributes of a class of estimators by its name; all but optional ones are required.
 
-    Parameters are checked by the estimator's ``_validate_parameters``, and how all of it fits by ``_check_loaded``,
-    where it has one.
+    Parameters are checked by the estimator's ``_validate_parameters``, and consistency by ``_check_loaded``, if it has
+    this method.
     """
     FITTED.setdefault(estimator, {}).update(attributes)
 
 
 def check_fields(values: dict[str, Any], fields: dict[str, Check], name: str) -> None:
-    """Check that all fields are there, no others, and each is in its range."""
+    """Check that all fields and no others are present, and that each is in its range."""
     unknown = values.keys() - fields.keys()
     require(not unknown, f"{name} has no attribute {', '.join(sorted(unknown))}")
     for field, check in fields.items():
@@ -320,14 +320,14 @@ fitted("GraphletSampling", graphlets_=vector(np.int64), n_samples_=whole(MAX_SAM
 
 
 def check_levels(*kernels: Any) -> None:
-    """Refuse kernels that have more depths and partitions than anybody needs: predictions would take minutes."""
+    """Raise an error for kernels with so many depths and partitions that predictions would take minutes."""
     n_levels = sum((kernel.max_depth + 1) * getattr(kernel, "n_partitions", 1) for kernel in kernels)
     if n_levels > MAX_LEVELS:
         raise ValueError(f"max_depth + 1, times n_partitions, must be at most {MAX_LEVELS}, not {n_levels}")
 
 
 def check_model(model: Any, values: dict[str, Any]) -> None:
-    """Check an estimator made of ``values``: its parameters, its attributes, and how all of it fits together."""
+    """Check an estimator made of ``values``: its parameters, its attributes, and their consistency."""
     parameters = model.get_params(deep=False).keys()
     require(parameters <= values.keys(), f"{', '.join(sorted(parameters - values.keys()))} is missing")
     threads(getattr(model, "n_jobs", None), "n_jobs")
@@ -409,7 +409,7 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         else:
             _check_rows(lower.known, n_below * n_edges, n_roots, "the lower level")
         n_below = len(lower.known)
-        # Distances may be left out where no partitioner uses them, as where each cluster is a single tree.
+        # Distances may be missing if no partitioner uses them, as when each cluster is a single tree.
         unused = kernel.approximate and all(
             type(deeper.partitioner) is IdentityPartitioner for deeper in levels[depth + 1 :]
         )
@@ -441,7 +441,7 @@ def _check_summary(summary: Summary, size: int) -> None:
 def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
     """Check that symbols of nodes and edges are labels, or point into the codebooks of their attributes.
 
-    Costs of edges must fit those of nodes.
+    Costs of edges must be compatible with those of nodes.
     """
     for book in (roots.codebook, edges.codebook):
         if book is not None:
@@ -468,7 +468,7 @@ def _check_encodings(roots: RootEncoding, edges: EdgeEncoding) -> None:
 
 
 def _known(partitioner: Any) -> TreeRows:
-    """Return what a fitted partitioner of ours compares rows with."""
+    """Return the rows with which a fitted partitioner of this package compares others."""
     known = RECORDS.get(type(partitioner).__name__)
     name = "rows_" if isinstance(partitioner, IdentityPartitioner) else "centers_"
     ours = known is not None and known.kind is type(partitioner) and name in known.fields
@@ -479,9 +479,9 @@ def _known(partitioner: Any) -> TreeRows:
 
 
 def check_counters(found: list[Any], n_ids: list[int], n_edges: int = 1, kinds: Any = None) -> None:
-    """Check that counters know as many ids as there are trees, clusters or labels, and no pairs of others.
+    """Check that counters have as many ids as there are trees, clusters or labels, and no pairs of others.
 
-    ``n_edges`` is the number of codes of edges, and ``kinds`` are the classes of the counters where these are fixed.
+    ``n_edges`` is the number of codes of edges, and ``kinds`` are the classes of the counters if these are fixed.
     """
     known = [one.n_columns if isinstance(one, SubtreeCounter) else one.n_known for one in found]
     require(known == n_ids, f"the counters know {known} trees or clusters for each depth, and there are {n_ids}")
@@ -493,7 +493,7 @@ def check_counters(found: list[Any], n_ids: list[int], n_edges: int = 1, kinds: 
 
 
 def check_unary(model: Any, n_columns: list[int]) -> None:
-    """Check that the unary code, where there is one, is that of the columns of each depth."""
+    """Check that the unary code, if there is one, matches the columns of each depth."""
     if hasattr(model, "unary_"):
         coded = [len(starts) - 1 for starts, _ in model.unary_]
         require(coded == n_columns, f"unary_ must be steps of {n_columns} columns, not {coded}")

@@ -2,8 +2,8 @@
 
 The file begins with a line that names the format and its version, and a line with the SHA-256 of all that follows: a
 zlib stream of the length of a JSON text (8 bytes, little-endian), the text, and the arrays one after the other. The
-text has the class and the state of the model as a tree of plain values, and the type and shape of each array. What is
-shared is kept once. Objects are restored only if their class is known to :mod:`relaxwl.kernels.model_schema`, which
+text has the class and the state of the model as a tree of plain values, and the type and shape of each array. Shared
+objects are stored once. Objects are restored only if their class is known to :mod:`relaxwl.kernels.model_schema`, which
 checks every field. A model may hold other models (a predictor its kernels), in lists, tuples and dictionaries.
 """
 
@@ -25,18 +25,18 @@ from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, require_r
 from relaxwl.costs import EditCost
 from relaxwl.kernels.model_schema import NOT_KEPT, RECORDS, check_fields, check_model
 
-# Raised when older code cannot read what newer code writes.
+# Version of the format; increased when older code cannot read new files.
 VERSION = 3
 MAGIC = b"relaxwl model "
-# The longest text that is read or written: in memory its values take some twenty times as much.
+# Maximum length of the text that is read or written; in memory its values take some twenty times as much.
 MAX_JSON_BYTES = 1 << 25
 # Lists and dictionaries of a text, each of which takes a hundred bytes: so many, and some for each byte of the file.
 MAX_LISTS, LISTS_PER_BYTE = 10**6, 10
-# Types of arrays, little-endian; texts beside these.
+# Types of arrays, little-endian, and types of arrays of strings.
 TYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<f4", "<f8")
 TEXTS = re.compile(r"<U[0-9]{1,6}")
 CHUNK = 1 << 18
-# What a tree that describes no model leads to.
+# Exceptions raised by a tree that does not describe a model.
 CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
 
 
@@ -45,7 +45,7 @@ class ModelFileError(ValueError):
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file; an existing file is replaced only when all is written."""
+    """Write a fitted model to one file; an existing file is replaced only when the new one is complete."""
     writer = _Writer()
     tree = {"class": type(model).__name__, "state": writer.attributes(model)}
     arrays = [np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for array in writer.arrays]
@@ -75,7 +75,7 @@ def _write(file: BinaryIO, digest: Any, content: bytes) -> None:
 
 
 def load_model(path: str | os.PathLike[str], kinds: dict[str, type], inside: dict[str, type] | None = None) -> Any:
-    """Read a fitted model of one of ``kinds``, with estimators of these and of ``inside`` in it."""
+    """Read a fitted model of one of ``kinds``; it may contain estimators of these and of ``inside``."""
     path = Path(path)
     try:
         header, arrays = _contents(path)
@@ -95,7 +95,7 @@ def load_model(path: str | os.PathLike[str], kinds: dict[str, type], inside: dic
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    """Return the tree and the arrays of a file whose checksum is right; sizes are known before anything is unpacked."""
+    """Return the tree and the arrays of a file with a correct checksum; sizes are known before anything is unpacked."""
     size = require_regular(path)
     limit = min(MEMORY_SHARE * available_memory(), FREE_BYTES + BYTES_PER_BYTE * size)
     with path.open("rb") as file:
@@ -116,7 +116,7 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
                 raise ModelFileError(f"{path} holds an array of the shape {shape!r}")
             dtype = np.dtype(kind)
             array = np.frombuffer(content.read(prod(shape) * dtype.itemsize), dtype).reshape(shape)
-            # A copy: compiled code tells arrays that it may write from those that it may not.
+            # A copy, because functions would be compiled again for read-only arrays.
             arrays.append(array.astype(kind[1:]))
         content.end()
     return header, arrays
@@ -225,7 +225,7 @@ class _Writer:
         if isinstance(value, EditCost):
             return {"cost": value.to_dict()}
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
-            return None  # it drew the seeds; a fitted model does not need it
+            return None  # only used to draw seeds in fitting
         return self._object(value, name)
 
     def _object(self, value: Any, name: str) -> Any:
@@ -239,7 +239,7 @@ class _Writer:
         if id(value) in self._objects:
             return {"same": self._objects[id(value)]}
         number = self._objects[id(value)] = len(self._objects)
-        self._kept.append(value)  # so that its id is not given to another object meanwhile
+        self._kept.append(value)  # keeps the object alive, so that its id is not reused
         return {"object": kind, "number": number, "state": self.attributes(value)}
 
     def _array(self, array: NDArray[Any], name: str) -> int:
@@ -254,7 +254,7 @@ class _Writer:
 
 
 def _is_record(kind: type) -> bool:
-    """Whether all state of a class is in its fields; estimators have fitted attributes beside them."""
+    """Whether all state of a class is in its fields; estimators also have fitted attributes."""
     return is_dataclass(kind) and not hasattr(kind, "get_params")
 
 
@@ -293,7 +293,7 @@ class _ModelReader:
         if "same" in plain:
             return self._objects[plain["same"]]
         item = self._object(plain["object"], plain["state"])
-        # Known from now on only: nothing can hold itself, so no tree of objects is endless.
+        # Registered only when it is complete, so that no object can contain itself.
         self._objects[plain["number"]] = item
         return item
 

@@ -193,11 +193,11 @@ _WL, _RELAXED = "relaxwl.kernels:WeisfeilerLehman", "relaxwl.kernels:RelaxedWeis
 _TANIMOTO = {"similarity": "tanimoto"}
 _TO_4, _TO_5, _TO_10 = (_each("max_depth", range(1, last + 1)) for last in (4, 5, 10))
 _DEPTH_5, _EXACT, _STAR = {"max_depth": 5}, {"max_depth": 4, "approximate": False}, {"max_depth": 4}
-# The paper does not say whether it normalizes. Where graphs differ much in size it helps; elsewhere it does no harm.
+# The paper does not state whether it normalizes. This helps if graphs differ much in size, and does no harm otherwise.
 _NORMALIZED = _each("normalize", (True,))
-# Parts that gradual Weisfeiler-Lehman splits a cluster into, as in its authors' experiments.
+# Numbers of parts into which gradual Weisfeiler-Lehman splits a cluster, as in its authors' experiments.
 _SPLITS = _each("n_clusters", (2, 4, 8, 16))
-# Name, title, class, description, fixed parameters, settings with a fit of their own, settings that one fit covers.
+# Name, title, class, description, fixed parameters, settings that need separate fits, settings that one fit covers.
 _ROWS: tuple[tuple[Any, ...], ...] = (
     ("ve-hist", "VE-Hist", f"{_BASELINES}VertexEdgeHistogram",
      "histograms of node labels and edge labels, linear or Gaussian"),

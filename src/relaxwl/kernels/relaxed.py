@@ -200,7 +200,7 @@ class RelaxedWeisfeilerLehman(CountKernel):
         encoder = self._encoder
         if not self.approximate:
             _check_exact_memory(parts.known(encoder), self.max_depth, self.n_jobs, self.verbose)
-        # Chains run side by side in memory; those of shards fill the workers one after the other.
+        # Chains run in parallel in memory, and one after the other on shards, where each uses all workers.
         firsts = range(self.n_partitions if self.approximate else 1)
         with Progress(self) as progress:
             fit = partial(self._fit_chain, parts, encoder, seed, progress)
@@ -449,9 +449,9 @@ def _as_given(graphs: GraphCollection) -> GraphCollection:
 
 
 def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:
-    """Refuse R-WL on these graphs if the distances between all distinct trees do not fit; refining alone is cheap.
+    """Raise an error if the distances of R-WL between all distinct trees do not fit into memory; refining is cheap.
 
-    What is to come is logged: the distances take most of the time, and nothing is heard while they are computed.
+    The numbers of trees and pairs are logged, because distances take most of the time and report no progress.
     """
     rows: list[TreeRows] = []
     ids = encoded.roots
@@ -483,10 +483,10 @@ def _cluster_name(partition: Partition, cluster: int) -> str:
 
 
 class Progress(ProgressBar):
-    """Progress of a fit, reported after each partition; chains may be side by side."""
+    """Progress of a fit, reported after each partition; chains may run in parallel."""
 
     def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
-        # Deeper trees take longer, and those of depth 0 no time at all: a depth counts as much as its number.
+        # Depths are weighted by their number: deeper trees take longer, and those of depth 0 take no time.
         total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
         super().__init__(type(kernel).__name__, total or 1.0, verbose=kernel.verbose)
 

@@ -1,9 +1,9 @@
 """Unary code of counts: explicit features whose dot product is Σ min, the intersection of histograms.
 
-A count c becomes c ones in columns 1, 2, ... of its cluster, as many as the largest count m of the fit; the ones that
-two graphs share are min(c, c'). Where m is large, or counts are no integers, there is a column for each distinct count
-t₁ < t₂ < … of the fit instead: the step from t₋ to t holds √(t − t₋), and a count inside of it a share in proportion.
-Products with graphs of the fit, whose counts end at steps, are exact either way.
+A count c is represented by ones in the first c of the columns 1, ..., m of its cluster, where m is the largest count of
+the fit; two graphs share min(c, c') ones. If m is large, or counts are not integers, there is a column for each
+distinct count t₁ < t₂ < … of the fit instead: the step from t₋ to t has the value √(t − t₋), and a count within it has
+a proportional share. Products with graphs of the fit, whose counts end at steps, are exact in both cases.
 """
 
 import numpy as np
@@ -13,17 +13,17 @@ from relaxwl._memory import check_memory
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
 
-# Columns whose largest count is beyond this have one step for each distinct count.
+# Largest count of a column up to which it has unit steps; otherwise it has one step for each distinct count.
 MAX_UNIT_STEPS = 64
-# An index and a value of an entry; the value is scaled once more when depths are put side by side.
+# Bytes of an index and a value, twice, because entries are copied when depths are scaled and concatenated.
 BYTES_PER_ENTRY = 2 * (4 + 8)
 
 
 def unary_steps(columns: Int32, values: Float64, n_columns: int) -> tuple[Int64, Float64]:
     """Return (starts, steps): where the steps of each column begin, and the counts at which they end.
 
-    ``columns`` and ``values`` are the counts of the fit, in any order and with repetitions: what
-    :func:`distinct_counts` returns for each of some shards may be put one after the other.
+    ``columns`` and ``values`` are the counts of the fit, in any order and with repetitions: results of
+    :func:`distinct_counts` for several shards may be concatenated.
     """
     largest = np.zeros(n_columns)
     np.maximum.at(largest, columns, values)
@@ -47,7 +47,7 @@ def distinct_counts(columns: Int32, values: Float64) -> tuple[Int32, Float64]:
 
 
 def unary_code(matrix: csr_array, starts: Int64, steps: Float64) -> csr_array:
-    """Return counts in the unary code: a row a graph, a column a step, 32-bit indices where these fit."""
+    """Return counts in the unary code: one row per graph, one column per step, 32-bit indices if these suffice."""
     if matrix.shape[1] != len(starts) - 1:
         raise ValueError(f"counts have {matrix.shape[1]} columns, and the unary code was fitted to {len(starts) - 1}")
     columns = matrix.indices

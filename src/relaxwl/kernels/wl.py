@@ -18,7 +18,7 @@ from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, check_base, fi
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import check_edge_labels
 
-# Characters of a child, and children, in a feature name before it is cut short.
+# Maximum number of characters of a child, and of children, in the name of a feature.
 LONGEST_CHILD = 40
 NAMED_CHILDREN = 6
 
@@ -120,8 +120,8 @@ class WeisfeilerLehman(CountKernel):
         for depth in range(self.max_depth + 1):
             n_below = len(self.rows_[-1]) if depth else 0
             level = Level(parts, parts.share(encoder), depth, ids, n_below, self.n_jobs)
-            rows, ids = level.take(), level.node_ids()  # the trees are the features: all of them come together here
-            del level  # what lies with the workers is let go before the next depth
+            rows, ids = level.take(), level.node_ids()  # all trees, which are the features, are needed in this process
+            del level  # release results on workers before the next depth
             share = (depth + 1) / (self.max_depth + 1)
             report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
             counter, found = fit_counter(parts, encoder, self.base, ids, len(rows), self.n_jobs)
@@ -222,7 +222,7 @@ class WeisfeilerLehman(CountKernel):
 
 @dataclass(frozen=True)
 class WalkEncoder:
-    """Graphs in fitting as they are walked through, with the codes of their labels; sent to the workers."""
+    """Encodes the labels of graphs, as they are traversed, in fitting; sent to the workers."""
 
     directions: str
     edge_labels: bool
@@ -244,7 +244,7 @@ def matched_codes(
     edge_vocabulary: tuple[object, ...] | None,
     edge_labels: bool,
 ) -> tuple[Int32, Int32 | None]:
-    """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes behind them."""
+    """Return the graphs' label codes in terms of the fitted vocabularies; unseen labels get codes after them."""
     if graphs.n_nodes > 0 and (node_vocabulary is None) != (graphs.node_vocabulary is None):
         fitted, given = ("unlabeled", "labeled") if node_vocabulary is None else ("labeled", "unlabeled")
         raise ValueError(f"the kernel was fitted on {fitted} graphs, and these graphs are {given}")

@@ -1,1 +1,1 @@
-"""Learning from Gram matrices and vectors: models that know nothing of graphs."""
+"""Learning from Gram matrices and vectors: models that are independent of graphs."""

@@ -4,23 +4,23 @@ import numpy as np
 
 from relaxwl._compiling import njit
 
-# A pair of graphs that the kernel cannot tell apart has curvature 0; this keeps the step finite, the box bounds it.
+# Minimum curvature of a pair, which is 0 for graphs that the kernel does not distinguish: keeps steps finite.
 FLAT = 1e-12
-# Steps between two looks at what can be set aside; fewer on small problems.
+# Number of steps between two attempts to shrink the problem; fewer on small problems.
 SHRINK_EVERY = 400
-# Setting aside means a copy of what stays, which must be this much smaller to be worth it.
+# Shrinking copies the active rows and columns, and is done only if their share is below this.
 WORTHWHILE = 0.7
-# Searches for a largest value keep this many running maxima side by side (fewer on small problems): a form that
-# compilers turn into vector code without leave to reorder floating-point arithmetic.
+# Searches for a largest value keep this many running maxima (fewer on small problems), so that compilers generate
+# vector code without permission to reorder floating-point arithmetic.
 LANES = 64
 FEW_LANES = 16
-# What one coefficient costs in a step, in multiplications: polishing may cost as much as the steps have cost.
+# Cost of one coefficient in a step, in multiplications: polishing may cost as much as the steps so far.
 STEP_COST = 4.0
-# Polishing needs a factorization. It begins when as much again is left for products, and at least so many of them.
+# Polishing begins if, after its factorization, the same cost is left for products, and for at least so many of them.
 LEAST_PRODUCTS = 10
-# Polishing ends when the free residuals agree to this part of the tolerance.
+# Polishing ends when the range of the free residuals is below this share of the tolerance.
 POLISHED = 0.1
-# Added to the diagonal for the factorization, as part of its mean: more than what single precision adds as noise.
+# Ridge for the factorization, relative to the mean of the diagonal; larger than the noise of single precision.
 RIDGE = 1e-6
 
 
@@ -53,7 +53,7 @@ def put(target, positions, values):
 
 @njit(nogil=True, cache=True)
 def copy(values, target):
-    """Write ``target[:] = values``, which in itself takes a second to compile."""
+    """Write ``target[:] = values`` by a loop, because the assignment takes a second to compile."""
     for t in range(len(values)):
         target[t] = values[t]
 
@@ -65,11 +65,11 @@ def solve(gram, signs, C, tolerance, max_iter, coefficients, residuals):
     ``gram`` (n, n) float32 or float64; ``signs`` (n,) float64, +1 or -1. ``coefficients`` β_t = y_t α_t and
     ``residuals`` F_t = y_t - (Kβ)_t, both (n,) float64, are written; on entry they hold a feasible start (Σβ = 0,
     0 ≤ y_t β_t ≤ C) and its residuals. Optimal within the tolerance when max F over those that may grow exceeds min F
-    over those that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there, coefficients that sit
-    at a bound for good reason are set aside and looked at before the end; the others (``active``) are copied, so that
-    every loop runs over contiguous memory. Where steps by pairs creep, because C is large and the kernel of low rank,
-    moving all free coefficients at once (`polish`) goes a long way, for as much work as the steps have cost so far.
-    ``max_iter`` bounds the steps by pairs.
+    over those that may shrink by less than it: LIBSVM's rule, and its choice of pairs. As there, coefficients that
+    are fixed at a bound are set aside and checked again at the end; the others (``active``) are copied, so that all
+    loops run over contiguous memory. Steps by pairs are slow if C is large and the kernel has low rank; then all free
+    coefficients are moved at once (`polish`), for as much work as the steps have taken so far. ``max_iter`` bounds the
+    steps by pairs.
     """
     n = len(signs)
     upper, lower = np.zeros(n), np.zeros(n)
@@ -113,8 +113,8 @@ def descend(gram, coefficients, residuals, lower, upper, tolerance, max_steps):
     """Iterate until the tolerance or ``max_steps`` is reached; return the number of steps and the last violation.
 
     All arrays are those of `solve`; coefficients and residuals are written. Each step moves mass from β_j to β_i, where
-    i violates optimality most and j gains most to second order, so Σβ and the box are kept. What may not move is
-    masked by an infinity, so that the loops over all residuals need no branches.
+    i violates optimality most and j gains most to second order, so Σβ and the box are kept. Coefficients that must not
+    move are masked by an infinity, so that the loops over all residuals need no branches.
     """
     n = len(coefficients)
     lanes = LANES if n >= 4 * LANES else FEW_LANES
@@ -134,7 +134,7 @@ def descend(gram, coefficients, residuals, lower, upper, tolerance, max_steps):
         step = (residuals[i] - residuals[j]) / max(diagonal[i] + diagonal[j] - 2 * gram[i, j], FLAT)
         room, stock = upper[i] - coefficients[i], coefficients[j] - lower[j]
         step = min(step, room, stock)
-        # Exactly onto the bound where the bound decides, so that later comparisons see it.
+        # Exactly the bound if it limits the step, so that later comparisons with it are exact.
         coefficients[i] = upper[i] if step == room else coefficients[i] + step
         coefficients[j] = lower[j] if step == stock else coefficients[j] - step
         for t in (i, j):
@@ -148,7 +148,7 @@ def descend(gram, coefficients, residuals, lower, upper, tolerance, max_steps):
 def advance(residuals, may_grow, row, other, step, top):
     """Update the residuals (written) after a step between two rows; return the highest of those that may grow.
 
-    ``top`` is scratch, one maximum per lane; lane l looks at the positions l, l + len(top), and so on.
+    ``top`` is scratch, one maximum per lane; lane l has the positions l, l + len(top), and so on.
     """
     n, lanes = len(residuals), len(top)
     top[:] = -np.inf
@@ -197,7 +197,7 @@ def partner(residuals, may_shrink, row, diagonal, own, highest, top, low):
 
 @njit(nogil=True, cache=True)
 def highest_lane(top):
-    """Return the position of the largest value, the first of several."""
+    """Return the position of the largest value; ties go to the first."""
     best = 0
     for lane in range(1, len(top)):
         if top[lane] > top[best]:
@@ -207,7 +207,7 @@ def highest_lane(top):
 
 @njit(nogil=True, cache=True)
 def gain_of(gap, curvature):
-    """Return twice what the objective gains by the best step down a gap, without regard to the box."""
+    """Return twice the gain of the objective by the best step down a gap, ignoring the box."""
     gap = gap if gap > 0 else 0.0
     curvature = curvature if curvature > FLAT else FLAT
     return gap * gap / curvature
@@ -228,14 +228,14 @@ def is_active(coefficients, residuals, lower, upper):
 
 @njit(nogil=True, cache=True)
 def polish(gram, free, coefficients, residuals, lower, upper, tolerance, max_products):
-    """Maximize the dual over the free coefficients alone; return the number of products with K that it took.
+    """Maximize the dual over the free coefficients alone; return the number of products with K.
 
     All arrays are those of `solve`, ``free`` (f,) int64 positions in them; coefficients and residuals are written.
     Conjugate gradients, preconditioned by a factorization of the free block: the first direction is nearly Newton's. A
-    direction that runs into the box ends there, and the search starts anew without the coefficients at the wall; the
-    factorization still serves, as it is off by a rank of no more than their number. ``even`` is what the preconditioner
-    makes of a constant: taking the right multiple of it off makes a direction sum to 0, so Σβ is kept. The objective
-    never gets worse.
+    direction ends at the boundary of the box, and the search restarts without the coefficients at the boundary; the
+    factorization is still a good preconditioner, since it differs by a rank of at most their number. ``even`` is the
+    preconditioned constant vector, a multiple of which is subtracted so that a direction sums to 0 and Σβ is kept. The
+    objective never gets worse.
     """
     inner, everything = block(gram, free), np.arange(len(free))
     start, beta, rest = taken(coefficients, free), taken(coefficients, free), taken(residuals, free)
@@ -249,7 +249,7 @@ def polish(gram, free, coefficients, residuals, lower, upper, tolerance, max_pro
         level = scaled.sum() / even.sum()
         scaled -= level * even
         previous, energy = energy, (scaled * (rest - level)).sum()
-        if not energy > 0:  # all that differs is lost in rounding
+        if not energy > 0:  # all differences are lost in rounding
             break
         direction = scaled + energy / previous * direction
         image[:] = 0.0
@@ -275,7 +275,7 @@ def spread_of(residuals, moving):
 
 @njit(nogil=True, cache=True)
 def cholesky(matrix):
-    """Return the upper U (n, n) float64 with UᵀU = K + ridge; pivots that rounding made smaller than it are lifted."""
+    """Return the upper U (n, n) float64 with UᵀU = K + ridge; pivots that are smaller by rounding become the ridge."""
     n = len(matrix)
     factor, rows, weights = np.zeros((n, n)), np.arange(n), np.empty(n)
     trace = 0.0
@@ -311,7 +311,7 @@ def solved(factor, values):
     return x
 
 
-# The one loop whose sum the compiler may reorder, as a sum in order is no vector code; it only shapes directions.
+# The only loop whose sum the compiler may reorder, to generate vector code; the result affects only directions.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "nsz"})
 def inner_product(a, b):
     """Return the inner product of two float64 arrays."""
@@ -325,8 +325,8 @@ def inner_product(a, b):
 def walk(coefficients, residuals, lower, upper, moving, direction, image):
     """Move to the optimum along a ray, or to the boundary of the box; return whether the boundary was reached.
 
-    ``image`` is K times the direction. Coefficients and residuals are written, and ``moving``: 0 for whoever is at the
-    wall.
+    ``image`` is K times the direction. Coefficients and residuals are written, and ``moving``: 0 for those at the
+    boundary.
     """
     slope, curvature, wall, at = 0.0, 0.0, np.inf, 0
     for t in range(len(direction)):
@@ -352,9 +352,9 @@ def walk(coefficients, residuals, lower, upper, moving, direction, image):
 
 @njit(nogil=True, cache=True)
 def add_rows(matrix, rows, weights, out):
-    """Add the chosen rows times their weights to ``out``, which may stand for the last columns of the matrix only.
+    """Add the chosen rows times their weights to ``out``, which may be the last columns of the matrix only.
 
-    ``rows`` and ``weights`` (r,), ``out`` (m,) float64 is written; four rows at a time, to touch it less often.
+    ``rows`` and ``weights`` (r,), ``out`` (m,) float64 is written; four rows at a time, for fewer memory accesses.
     """
     whole, first = len(rows) - len(rows) % 4, matrix.shape[1] - len(out)
     for s in range(0, whole, 4):
@@ -379,7 +379,7 @@ def refresh(gram, signs, coefficients, residuals):
 
 @njit(nogil=True, cache=True)
 def bias_of(coefficients, residuals, lower, upper):
-    """Return the bias: the mean residual of the free coefficients, or the middle of what the bounded ones allow."""
+    """Return the bias: the mean residual of the free coefficients, or the middle of the range of those at bounds."""
     total, n_free = 0.0, 0
     highest, lowest = -np.inf, np.inf
     for t in range(len(coefficients)):
@@ -397,8 +397,8 @@ def bias_of(coefficients, residuals, lower, upper):
 def stretch(coefficients, residuals, signs, ratio):
     """Scale a solution toward a box that is ``ratio`` > 1 times as large, in place (residuals too).
 
-    The dual objective along the ray s·β is a parabola with its top at s = Σα / βᵀKβ; the best s in [1, ratio] is
-    feasible in the larger box and a start no worse than the old solution.
+    The dual objective along the ray s·β is a parabola with its maximum at s = Σα / βᵀKβ; the best s in [1, ratio] is
+    feasible in the larger box and a starting point no worse than the old solution.
     """
     mass, energy = 0.0, 0.0
     for t in range(len(signs)):
@@ -414,9 +414,9 @@ def stretch(coefficients, residuals, signs, ratio):
 def solution_path(gram, signs, C, tolerance, max_iter):
     """Solve for each C (ascending); return coefficients (c, n), biases (c,), numbers of fits and of unconverged ones.
 
-    ``gram`` (n, n) float32: like LIBSVM's, the training matrix is of single precision, as solving is bound by memory;
-    all sums are of double precision. ``signs`` (n,) ±1.0, ``C`` (c,) float64. Nothing is written. Each fit starts from
-    the one before. If no coefficient has reached C, the solution is optimal for every larger C, and the path ends.
+    ``gram`` (n, n) float32: as in LIBSVM, the training matrix has single precision, because solving is memory-bound;
+    all sums have double precision. ``signs`` (n,) ±1.0, ``C`` (c,) float64. Nothing is written. Each fit starts from
+    the previous one. If no coefficient has reached C, the solution is optimal for all larger C, and the path ends.
     """
     n = len(signs)
     path, biases = np.empty((len(C), n)), np.empty(len(C))

@@ -19,23 +19,23 @@ Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 Folds = list[tuple[Int64, Int64]]
 
-# The grid of penalties for kernels whose centered mean diagonal is 1, and the one that is seldom far from the best.
-# Linear models of features take the first of them: larger ones take longer and longer. (Evaluations have the paper's.)
+# The grid of penalties for kernels whose centered mean diagonal is 1, and a value that is seldom far from the best.
+# Linear models use only the first N_LINEAR, because larger ones take much longer. (Evaluations use the paper's grid.)
 PENALTIES = tuple(2.0**power for power in (-4, -2, 0, 2, 4, 6, 8, 10))
 FAVORITE = 4.0
 N_LINEAR = 5
-# The grid of penalties of ridge regressions, the largest first: of equals the smoothest wins.
+# The grid of penalties of ridge regressions, in descending order, so that ties go to the smoothest model.
 RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
 N_FOLDS = 3
-# Up to so many examples LIBSVM scores a kernel within 0.2 s, and the compiled path within 0.02 s; but compiling that
-# takes 8 s, more than a predictor of so few examples takes as a whole.
+# Maximum number of examples for which LIBSVM is used: it scores a kernel in 0.2 s. The compiled path takes 0.02 s, but
+# 8 s to compile, longer than the whole fit of a predictor on so few examples.
 FEW_EXAMPLES = 200
-# Folds are drawn again and again until so many predictions were made: few graphs need it, many do not.
+# Minimum number of predictions in cross-validation: for a few graphs, folds are drawn repeatedly.
 N_PREDICTIONS = 1000
 MAX_REPETITIONS = 5
-# Standard errors of the difference to the first of all by which a favored candidate has to be better.
+# Number of standard errors of the difference by which a favored candidate must be better than the first candidate.
 FAVORED_MARGIN = 0.5
-# Range of the logarithm of the slope that turns decisions into probabilities.
+# Range of the logarithm of the slope by which decisions are converted to probabilities.
 SLOPES = (-4.0, 5.0)
 
 
@@ -43,8 +43,8 @@ SLOPES = (-4.0, 5.0)
 class Scores:
     """The score of one kernel over all inner folds (larger is better), its standard error, and the chosen penalty.
 
-    ``samples`` are the scores that ``best`` is the mean of: the share of correct predictions of each example that was
-    held out, or the score of each fold. Those of two kernels on the same folds are paired.
+    ``best`` is the mean of ``samples``: the share of correct predictions of each held-out example, or the score of each
+    fold. The samples of two kernels on the same folds are paired.
     """
 
     name: str
@@ -104,8 +104,8 @@ def score_kernel(
 ) -> Scores:
     """Return the cross-validated score of a support vector machine on one Gram matrix; ``y`` are class codes.
 
-    Weights of the examples count in fitting and in the score: a user who wants few errors in one class wants them here
-    as well. The score is negated where smaller values are better.
+    Weights of the examples are used in fitting and in the score, so that errors of important classes count in both. The
+    score is negated if smaller values are better.
     """
     if score.name == "accuracy" and weights is None:
         solver = "libsvm" if len(y) <= FEW_EXAMPLES else "path"
@@ -127,7 +127,7 @@ def score_kernel(
 
 
 def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Score, weights: Float64 | None) -> Float64:
-    """Return the score of each penalty on the held-out part of a fold, negated where smaller is better."""
+    """Return the score of each penalty on the held-out part of a fold, negated if smaller is better."""
     own = None if weights is None else weights[train]
     found = []
     for C in PENALTIES:
@@ -142,7 +142,7 @@ def _fold_scores(gram: Float64, y: Int64, train: Int64, test: Int64, score: Scor
 def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
     """Return the index of the best score, or of the favorite if the best is not clearly better.
 
-    What one of several wins by a little it wins by chance, so it has to win by a standard error.
+    The best of several may lead by chance, so it must be better by more than a standard error.
     """
     best = int(values.argmax())
     return best if values[best] - values[favorite] > errors[favorite] else favorite
@@ -151,8 +151,8 @@ def clearly_best(values: Float64, errors: Float64, favorite: int) -> int:
 def chosen(scores: Sequence[Scores], favored: Collection[str] = ()) -> Scores:
     """Return the best, or the first one if the best is not clearly better.
 
-    The best of those whose names are ``favored`` takes the place of the first if the mean of the paired differences is
-    more than half its standard error: what is expected to help needs less evidence.
+    The best of those whose names are ``favored`` replaces the first one if the mean of the paired differences exceeds
+    half its standard error: candidates that are expected to help need less evidence.
     """
     first, others = scores[0], [one for one in scores[1:] if one.name not in favored]
     best = max((one for one in scores[1:] if one.name in favored), key=lambda one: one.best, default=None)
@@ -181,9 +181,9 @@ def decision_table(decisions: Float64) -> Float64:
 
 
 def fit_slope(decisions: Float64, y: Int64) -> float:
-    """Return the slope a > 0 with which softmax(a·decisions) makes the true classes most likely.
+    """Return the slope a > 0 that maximizes the likelihood of the true classes under softmax(a·decisions).
 
-    One number for all classes: it says how sure decisions are and changes none of them.
+    The same slope is used for all classes, so that no decision changes.
     """
     if not len(y):
         return 1.0

@@ -1,6 +1,6 @@
 """Conformal intervals and sets of classes from out-of-fold predictions (CV+), or from a held-out part.
 
-For every calibration example there is the model that did not see it: that of its fold. Its nonconformity score is
+Each calibration example has a nonconformity score under the model of its fold, which did not see it. This score is
 compared with the scores that a new object would have under the same model, so the finite-sample bound of CV+ holds
 (Barber, Candès, Ramdas and Tibshirani 2021; Romano, Sesia and Candès 2020). A held-out part is the case of one fold,
 which is split conformal prediction with its exact guarantee.
@@ -14,7 +14,7 @@ from relaxwl._execution import spans
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-# Pairs of new objects and calibration examples that are compared at once.
+# Number of pairs of new objects and calibration examples that are compared at a time.
 PAIRS_AT_ONCE = 4_000_000
 
 
@@ -35,7 +35,7 @@ def intervals(means: Float64, stds: Float64, folds: Int64, scores: Float64, cove
     Returns
     -------
     array (n_new, 2)
-        Lower and upper ends; infinite where there are too few calibration examples for the coverage.
+        Lower and upper ends; infinite if there are too few calibration examples for the coverage.
 
     Examples
     --------

@@ -18,31 +18,31 @@ Int64 = NDArray[np.int64]
 # Bounds of weights and noise, for targets of variance 1 and kernels of mean diagonal 1.
 MAX_WEIGHT = 1e3
 NOISE = (5e-6, 8.0)
-# A weight below this share of the variance of the targets is no better than none.
+# Share of the variance of the targets below which a weight is set to 0.
 NEGLIGIBLE = 1e-5
-# Shares of the variance that the starting points take for noise.
+# Noise of the starting points, as a share of the variance.
 STARTING_NOISE = (0.1, 0.5, 0.02)
-# Starting points are tried on the first number of examples, evenly spread. The best is followed on the second, then on
-# all of them: a step on all costs the cube of their number, and few are left to take.
+# Starting points are optimized on the first number of evenly spread examples, the best of them on the second number,
+# then on all examples: a step takes time cubic in the number of examples, and a few steps on all are sufficient.
 STAGES = (500, 1500)
-# Steps end when the logarithm of the likelihood is not expected to grow by more than this for each example.
+# Steps end when the expected increase of the log-likelihood per example is at most this.
 LEAST_GROWTH = 1e-4
-# Logarithms of the factors by which a step may change weights and noise: at first, and at most.
+# Logarithm of the maximum factor by which a step may change weights and noise: initial value, and bound.
 REACHES = (2.0, 4.0)
-# With less reach bounds would be equal but for rounding: the likelihood does not grow as its slopes say.
+# Minimum of this logarithm: if steps must be smaller, the likelihood does not grow along its gradient.
 LEAST_REACH = 1e-8
-# Kernels that say nearly the same would trade huge weights; this share of their information keeps them apart.
+# Ridge of the information matrix, relative to its diagonal, without which similar kernels would exchange huge weights.
 RIDGE = 1e-3
-# Shares of the mean diagonal that are added to it, one after the other, until a matrix is positive definite.
+# Shares of the mean diagonal that are added to the diagonal, in turn, until a matrix is positive definite.
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-# Conjugate gradients end when the residuals are this share of the right-hand sides, or after so many steps.
+# Conjugate gradients end when the residuals are this share of the right-hand sides, or after this number of steps.
 RESIDUAL, MAX_STEPS = 1e-4, 500
-# The least noise of many examples, as a share of the variance: with less, steps would be many.
+# Minimum noise for many examples, as a share of the variance: with less, many steps would be needed.
 LEAST_NOISE = 1e-3
-# Shares of the variance that are added to the diagonal of a sample, one after the other, until it can be factored: it
-# may come in single precision, and serves to precondition alone.
+# Shares of the variance that are added to the diagonal of a sample's covariance, in turn, until it can be factored; it
+# may have single precision, and is used only as a preconditioner.
 SAMPLE_JITTERS = (1e-6, 1e-4, 1e-2)
-# Rows of many examples that are looked at together.
+# Number of rows of many examples that are processed at a time.
 ROWS_AT_ONCE = 1024
 
 
@@ -61,19 +61,19 @@ class GaussianProcess:
     weight 0. The uncertainty of the mean counts in the variances.
 
     A covariance of many examples is not factored. With more than ``n_factored`` examples, weights and noise maximize
-    the likelihood of so many of them, evenly spread over the sorted targets. Predictions are those of all examples, by
-    conjugate gradients; their variances are those of the sample, times a factor that out-of-fold errors give.
+    the likelihood of a sample of this size, evenly spread over the sorted targets. Predictions use all examples, by
+    conjugate gradients; their variances are those of the sample, times a factor estimated from out-of-fold errors.
 
     Parameters
     ----------
     n_starts : int, default=2
-        Starting points of the optimization, from 1 to 3.
+        Number of starting points of the optimization, from 1 to 3.
     max_iter : int, default=60
-        Steps of the optimization from each.
+        Maximum number of steps from each.
     verbose : int, default=0
-        1 logs what was found.
+        1 logs the results.
     n_factored : int, optional
-        Largest number of examples whose covariance is factored; by default there is no limit.
+        Maximum number of examples whose covariance is factored; by default there is no limit.
     noise_share : float, optional
         Share of the variance of the targets that is noise; the kernels get equal shares of the rest. By default weights
         and noise are learned.
@@ -85,15 +85,15 @@ class GaussianProcess:
     noise_ : float
         Variance of the noise.
     mean_ : float
-        What is predicted where no training example is near.
+        Prediction far from all training examples.
     log_likelihood_ : float
         Logarithm of the marginal likelihood.
     jitter_ : float
-        What had to be added to the variance of each example so that the covariance could be factored; mostly 0.
+        Amount added to the variance of each example so that the covariance could be factored; usually 0.
     sample_ : array or None
         Positions of the examples whose covariance was factored; None if it was that of all.
     inflation_ : float
-        What variances of the sample are multiplied by; 1 without a sample.
+        Factor of the variances of the sample; 1 without a sample.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class GaussianProcess:
         y : array (n,)
             Their targets.
         parts : sequence of array of int, default=()
-            Examples that :meth:`without` will leave out; of many examples it takes these alone.
+            Examples that :meth:`without` will leave out; for a sample of many examples, only these are possible.
         """
         n_factored = np.size(y) if self.n_factored is None else self.n_factored
         is_sampled = np.size(y) > n_factored
@@ -198,11 +198,11 @@ class GaussianProcess:
         Parameters
         ----------
         kernels : sequence of array (m, n)
-            Kernel values between new and training examples, one matrix a kernel.
+            Kernel values between new and training examples, one matrix per kernel.
         diagonals : sequence of array (m,)
-            Kernel value of each new example with itself, one array a kernel.
+            Kernel value of each new example with itself, one array per kernel.
         noise : bool, default=True
-            Whether the variance is that of a new measurement, noise included, or of the value behind it.
+            Whether the variance is that of a new measurement, including noise, or of the noise-free value.
         """
         cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
         prior = self._summed([np.asarray(diagonal, np.float64) for diagonal in diagonals])
@@ -213,14 +213,14 @@ class GaussianProcess:
         factored = cross if self.sample_ is None else cross[:, self.sample_]
         whitened = solve_triangular(self.factor_, factored.T, lower=True, check_finite=False)
         explained = np.einsum("ij,ij->j", whitened, whitened)
-        # The mean is estimated too: far from all examples that alone leaves 1/(1ᵀA⁻¹1) of doubt.
+        # The mean is estimated too, which far from all examples adds 1/(1ᵀA⁻¹1) to the variance.
         doubt = (1 - self._whitened_ones @ whitened) ** 2 / (self._whitened_ones @ self._whitened_ones)
         variance = np.maximum(prior - explained, 0) + doubt + (self.noise_ if noise else 0)
         return np.asarray(self.inflation_ * variance)
 
     @cached_property
     def inverse_(self) -> Float64:
-        """The inverse of the covariance, which takes as long as factoring it: kept until it is deleted."""
+        """The inverse of the covariance; cached until it is deleted, because it takes as long as a factorization."""
         inverse: Float64 = lapack.dpotri(self.factor_, lower=1)[0]
         inverse += np.tril(inverse, -1).T
         return inverse
@@ -228,7 +228,7 @@ class GaussianProcess:
     def leave_one_out(self, groups: Int64 | None = None) -> Prediction:
         """Return leave-one-out predictions of the training examples (leave-one-group-out with groups), noise included.
 
-        Exact for the weights found, which every example had its part in; not available for a sample of many examples.
+        Exact for the fitted weights, which depend on all examples; not available for a sample of many examples.
         """
         if self.sample_ is not None:
             raise ValueError("leave-one-out predictions need the covariance of all examples, not of a sample")
@@ -244,7 +244,7 @@ class GaussianProcess:
     def without(self, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
         """Return the duals (n_parts, n) and means (n_parts,) of the processes that learn from all but each part.
 
-        Weights and noise are those found. The inverse of a covariance without some rows follows from that of the whole.
+        Weights and noise are those of the fit. The inverse of a covariance without some rows follows from the full one.
         """
         if self.sample_ is not None:
             return self._without_parts
@@ -262,15 +262,15 @@ class GaussianProcess:
         return duals, means
 
     def forget_parts(self) -> None:
-        """Forget what leave-one-out predictions and :meth:`without` need, which takes memory."""
+        """Delete the arrays for leave-one-out predictions and :meth:`without`, to free memory."""
         for name in ("inverse_", "_without_parts"):
             self.__dict__.pop(name, None)
 
     def calibrate(self, kernels: Sequence[Float64], means: Float64) -> Prediction:
         """Return predictions of the training examples whose means were found without them, after a fit to a sample.
 
-        Their variances follow from the covariances with the sample, and the errors say how much less all examples
-        leave unexplained: the mean squared error in units of the variance becomes 1.
+        Their variances follow from the covariances with the sample, and are scaled, because all examples explain more:
+        the mean squared error in units of the variance becomes 1.
         """
         assert self.sample_ is not None
         own = self._summed([np.diag(kernel) for kernel in kernels])
@@ -278,7 +278,7 @@ class GaussianProcess:
         for start, stop in spans(len(means), ROWS_AT_ONCE):
             cross = self._summed([kernel[start:stop] for kernel in kernels])
             variances[start:stop] = self._variances(cross, own[start:stop])
-        # Members of the sample know their own targets: their variances are those without themselves.
+        # Variances of members of the sample are leave-one-out variances, without their own targets.
         variances[self.sample_] = 1 / np.diag(self.inverse_)
         errors = self._residuals + self.mean_ - means
         self.inflation_ = float(np.mean(errors**2 / variances)) or 1.0
@@ -288,8 +288,7 @@ class GaussianProcess:
         """Return duals (1 + n_parts, n) and means of the processes that learn from all examples, and all but each part.
 
         Conjugate gradients for all of them at once, in the units of the problem. The preconditioner is the covariance
-        that follows from the examples of the sample alone, with the variance that these leave unexplained on its
-        diagonal.
+        explained by the examples of the sample, with the unexplained variance on its diagonal.
         """
         assert self.sample_ is not None
         pairs = [(kernel, w) for kernel, w in zip(whole.kernels, variances[:-1] / whole.scales, strict=True) if w]
@@ -363,7 +362,7 @@ class GaussianProcess:
 
 
 def _factored_sample(covariance: Float64) -> Float64:
-    """Return the lower Cholesky factor of the covariance of a sample, with as little added to its diagonal as works."""
+    """Return the lower Cholesky factor of the covariance of a sample, with the smallest jitter that works."""
     unit = max(float(np.trace(covariance)) / len(covariance), 1e-12)
     for share in SAMPLE_JITTERS:
         covariance.flat[:: len(covariance) + 1] += share * unit
@@ -380,7 +379,7 @@ def conjugate_gradients(
     right: Float64,
     kept: NDArray[np.bool_],
 ) -> Float64:
-    """Solve a positive definite system for each column of ``right``, in the rows that its column of ``kept`` has.
+    """Solve a positive definite system for each column of ``right``, in the rows marked by its column of ``kept``.
 
     >>> matrix = np.array([[2.0, 1.0], [1.0, 3.0]])
     >>> conjugate_gradients(lambda x: matrix @ x, lambda x: x, np.eye(2), np.ones((2, 2), bool)).round(6)
@@ -426,7 +425,7 @@ class _Problem:
         return [*(self.take(self.spread(size)) for size in STAGES if len(self.targets) > 1.5 * size), self]
 
     def spread(self, size: int) -> Int64:
-        """Return the positions of ``size`` examples, evenly spread over the sorted targets: all ranges occur."""
+        """Return the positions of ``size`` examples, evenly spread over the sorted targets."""
         order = np.argsort(self.targets, kind="stable")
         return np.sort(order[np.linspace(0, len(order) - 1, size).astype(np.int64)])
 
@@ -437,22 +436,22 @@ class _Problem:
         return _Problem(kernels, self.scales, self.targets[kept])
 
     def covariance(self, variances: Float64) -> Float64:
-        """Return the sum of the kernels by their weights, with the noise, which stands last, on its diagonal."""
+        """Return the sum of the kernels by their weights, with the noise, the last variance, on its diagonal."""
         total = np.zeros(self.kernels[0].size)
         for kernel, weight in zip(self.kernels, variances[:-1] / self.scales, strict=True):
             if weight:
-                total = blas.daxpy(kernel.ravel(), total, a=weight)  # in its place: one way through memory
+                total = blas.daxpy(kernel.ravel(), total, a=weight)  # in place, in one pass over memory
         covariance: Float64 = total.reshape(self.kernels[0].shape)
         covariance.flat[:: len(covariance) + 1] += variances[-1]
         return covariance
 
     def factored(self, variances: Float64) -> tuple[Float64, float]:
-        """Return the lower Cholesky factor, and what was added to the diagonal where rounding made it singular."""
+        """Return the lower Cholesky factor, and the jitter added to a diagonal that is singular by rounding."""
         for share in JITTERS:
             covariance = self.covariance(variances)
             jitter = share * float(np.trace(covariance)) / len(covariance)
             covariance.flat[:: len(covariance) + 1] += jitter
-            # LAPACK writes by columns: transposed, which changes nothing here, the matrix is factored in its place.
+            # LAPACK is column-major: the transpose, which is equal, is factored in place.
             factor, failed = lapack.dpotrf(covariance.T, lower=1, clean=1, overwrite_a=1)
             if not failed:
                 return factor, jitter
@@ -464,7 +463,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Covariance:
-    """A factored covariance A with what follows from it; ``dual`` is A⁻¹(y - mean), ``ones`` is A⁻¹1."""
+    """A factored covariance A with derived quantities; ``dual`` is A⁻¹(y - mean), ``ones`` is A⁻¹1."""
 
     variances: Float64
     jitter: float
@@ -491,8 +490,8 @@ class _Covariance:
     def derivatives(self, problem: _Problem) -> tuple[Float64, Float64]:
         """Return the gradient of the likelihood with respect to weights and noise, and the average information matrix.
 
-        The information is the mean of the negative second derivatives and of what they are expected to be, in which
-        all that is costly cancels out. The mean is at its best, so it adds nothing to the slopes.
+        The information is the average of the observed and the expected one, in which all costly terms cancel. The mean
+        is optimal, so it adds nothing to the gradient.
         """
         inverse = lapack.dpotri(self.factor, lower=1)[0]
         traces = [_symmetric_dot(inverse, kernel) for kernel in problem.kernels]
@@ -508,8 +507,8 @@ class _Covariance:
 def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
     """Maximize the likelihood iteratively and return the maximum.
 
-    Each step goes where a parabola with the slopes and the information is highest, within reach. The reach grows while
-    parabolas foretell the growth, and shrinks where they do not.
+    Each step goes to the maximum of a quadratic model with this gradient and information in a trust region, which grows
+    while the model predicts the increase, and otherwise shrinks.
     """
     here = _Covariance.of(problem, start)
     slopes, information = here.derivatives(problem)
@@ -533,10 +532,10 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
 def _highest(variances: Float64, slopes: Float64, information: Float64, reach: float) -> tuple[Float64, float]:
     """Return the weights and noise that maximize the quadratic model within the trust region, and the expected gain."""
     least, most = _within_reach(variances, reach)
-    # A constant kernel, which is no different from the mean, has no information but for rounding.
+    # A constant kernel is equivalent to the mean, and has no information except for rounding.
     units = np.sqrt(np.maximum(np.diag(information), 1e-9))
     scaled = information / np.multiply.outer(units, units) + RIDGE * np.eye(len(units))
-    # Completed to a square, the parabola is a problem of least squares.
+    # By completing the square, the quadratic model becomes a least-squares problem.
     root = np.linalg.cholesky(scaled).T
     right = solve_triangular(root, slopes / units, trans="T")
     bounds = (least - variances) * units, (most - variances) * units
@@ -560,8 +559,8 @@ def _start(n_kernels: int, noise: float) -> Float64:
 
 
 def _symmetric_dot(lower: Float64, symmetric: Float64) -> float:
-    """Return the sum of products of two symmetric matrices, of which the first holds its lower triangle alone."""
-    doubled = 2 * float(lower.T.ravel() @ symmetric.ravel())  # LAPACK writes by columns: transposed, this is a view
+    """Return the sum of products of two symmetric matrices, the first of which is given by its lower triangle."""
+    doubled = 2 * float(lower.T.ravel() @ symmetric.ravel())  # LAPACK is column-major: transposed, this is a view
     return doubled - float(np.diag(lower) @ np.diag(symmetric))
 
 
@@ -574,7 +573,7 @@ def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) 
     """Return the problem in its own units, and the mean and deviation of the targets."""
     matrices, targets = _checked(kernels, y, is_sampled)
     center, spread = float(targets.mean()), float(targets.std())
-    # Targets that differ by no more than rounding are constant, and so are those whose squares would be 0.
+    # Targets count as constant if they differ only by rounding, or if their squares would underflow to 0.
     unit = spread if spread > max(1e-12 * abs(center), 1e-100) else 1.0
     scales = np.array([_scale(matrix) for matrix in matrices])
     return _Problem(matrices, scales, (targets - center) / unit), center, unit
@@ -587,7 +586,7 @@ def _checked(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) -> tu
     if not np.isfinite(targets).all():
         raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
     matrices: list[Any] = [np.ascontiguousarray(kernel) for kernel in kernels]
-    if not is_sampled:  # many examples are taken as they come: a copy could be too large
+    if not is_sampled:  # matrices of many examples are not copied, because copies could be too large
         matrices = [matrix.astype(np.float64, copy=False) for matrix in matrices]
     if not matrices:
         raise ValueError("kernels must contain at least one matrix")

@@ -1,9 +1,9 @@
-"""Estimators on top of blocks of kernels, or of explicit features: they see arrays and know nothing of graphs.
+"""Estimators on top of blocks of kernels, or of explicit features: their inputs are arrays, not graphs.
 
 A head learns from the Gram matrices of named blocks between the training objects (or from a sparse matrix of features)
-and predicts from those between new and training objects. All heads say in ``weights`` how much each block counts, in
-``rows`` which training objects they compare with, in ``values`` what an explanation explains (one column for each
-class, or one for the number), and in ``tried`` and ``chosen`` what the report tells.
+and predicts from those between new and training objects. In all heads, ``weights`` are the weights of the blocks,
+``rows`` the training objects used in predictions, ``values`` the outputs that an explanation explains (one column for
+each class, or one for the number), and ``tried`` and ``chosen`` the content of the report.
 """
 
 import time
@@ -44,21 +44,21 @@ Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 Blocks = Mapping[str, Float64]
 
-# Folds whose decisions say how sure a classifier is.
+# Number of folds whose decisions calibrate the probabilities of a classifier.
 CALIBRATION_FOLDS = 5
 LINEAR_FOLDS = 3
-# Twice as many examples or more are too many to try all penalties of a linear model on: so many choose one, and more
-# where a class would have less than this number of examples.
+# Number of examples on which the penalty of a linear model is chosen if there are at least twice as many; it is larger
+# if a class would have fewer examples than the second number.
 CHOICE_ROWS, LEAST_RARE = 25_000, 500
-# The fits of what was chosen, and of the folds that calibrate it, take so many times as long as scoring a combination.
+# Time of the final fit and the calibration folds, relative to the time of scoring one combination.
 LAST_FITS = 2.0
-# Kernels that make up less than this share of a covariance are not named in reports.
+# Minimum share of a kernel in a covariance for it to be listed in reports.
 LEAST_SHARE = 0.005
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Something that took part in a choice, and its cross-validated score."""
+    """A candidate of a choice and its cross-validated score."""
 
     name: str
     score: float
@@ -72,26 +72,26 @@ class Options:
     Attributes
     ----------
     seed : int
-        Of the folds.
+        Seed of the folds.
     score : Score, optional
-        Score by which settings are chosen and that the report shows; accuracy or RMSE by default.
+        Score by which settings are selected and which is reported; accuracy or RMSE by default.
     n_jobs, verbose
-        Threads, and whether to log.
+        Number of threads, and verbosity.
     done : float
-        Which share of the work is done before the head begins.
+        Share of the work that is done before the head begins.
     deadline : Deadline
-        When it should end.
+        Time limit of the fit.
     averages : dict of dict
         Averages of blocks to choose from: by name, one over the share of each block. ``{"all": {"exact": 2, "coarse":
         2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
     favored : tuple of str
         Averages that replace the first if they are better by half a standard error of the paired difference.
     groups : int64 array, optional
-        Number of the group of each example: folds keep groups, such as copies of a molecule, together.
+        Group of each example; folds do not split groups, such as copies of a molecule.
     n_factored : int, optional
-        Largest number of examples of which a Gaussian process factors the covariance; see there.
+        Maximum number of examples whose covariance a Gaussian process factors; see there.
     noise_share : float, optional
-        Share of noise in the variance of a Gaussian process, whose blocks then weigh the same; by default learned.
+        Share of noise in the variance of a Gaussian process, whose blocks then have equal weights; learned by default.
     """
 
     score: Score | None = None
@@ -107,7 +107,7 @@ class Options:
     noise_share: float | None = None
 
     def share(self, part: float) -> float:
-        """Return which share of all work is done when a part of what is left for the head is."""
+        """Return the share of all work that is done when this part of the head's work is done."""
         return self.done + part * (1 - self.done)
 
 
@@ -133,9 +133,9 @@ class Calibration:
 class Head:
     """Base class of heads; see the module.
 
-    ``calibration`` holds nonconformity scores out of fold, and ``fold_outputs`` returns what the models of these folds
-    say of new objects: probabilities (n_objects, n_folds, n_classes), or means and standard deviations (n_objects,
-    n_folds). They may compare with more training objects than predictions do: ``calibration_rows``.
+    ``calibration`` contains out-of-fold nonconformity scores, and ``fold_outputs`` returns the outputs of the models of
+    these folds for new objects: probabilities (n_objects, n_folds, n_classes), or means and standard deviations
+    (n_objects, n_folds). They may use more training objects than predictions: ``calibration_rows``.
     """
 
     rows: Int64
@@ -164,32 +164,32 @@ class Head:
 
     @property
     def score(self) -> float:
-        """The score of what was chosen."""
+        """The score of the chosen setting."""
         return next((one.score for one in self.tried if one.name == self.chosen), float("nan"))
 
     def outputs(self: Any, *inputs: Any) -> Any:
-        """Return what the model itself says, in the form of ``fold_outputs`` of one fold."""
+        """Return the outputs of the model itself, in the form of ``fold_outputs`` of one fold."""
         if self.task == "classification":
             return self.probabilities(self.decisions(*inputs))[:, None]
         found = self.predict(*inputs)
         return found.mean[:, None], np.sqrt(found.variance)[:, None]
 
     def to_state(self) -> dict[str, Any]:
-        """Return what predictions need."""
+        """Return the state that is needed for predictions."""
         return {
             name: value for name, value in vars(self).items() if name not in ("options", "metric", "left_out", "tried")
         }
 
     @classmethod
     def from_state(cls, **state: Any) -> Self:
-        """Return what :meth:`to_state` kept."""
+        """Restore a head from the result of :meth:`to_state`."""
         head = cls()
         vars(head).update(state)
         return head
 
 
 def average(blocks: Blocks, parts: Mapping[str, float], out: Float64 | None = None) -> Float64:
-    """Return the sum of some blocks, each divided by a number; some rows at a time, which stay in the cache."""
+    """Return the sum of some blocks, each divided by a number, computed in blocks of rows that fit into the cache."""
     total = np.empty_like(next(iter(blocks.values()))) if out is None else out
     for start, stop in spans(len(total), ROWS_AT_ONCE):
         total[start:stop] = sum(blocks[name][start:stop] / number for name, number in parts.items())
@@ -291,7 +291,7 @@ class KernelSVM(Head):
 
 
 class _Processes(Head):
-    """Gaussian processes on the same blocks, each with weights of its own."""
+    """Gaussian processes on the same blocks, each with its own weights."""
 
     processes: list[GaussianProcess]
     blocks: list[str]
@@ -309,10 +309,10 @@ class _Processes(Head):
         return f"{'cross-validated' if sampled else 'leave-one-out'}{tuned}"
 
     def _fit(self, blocks: Blocks, targets: list[Float64]) -> tuple[list[Prediction], Float64, Int64]:
-        """Fit a process for each vector of targets, and with the same weights to all folds but one in turn.
+        """Fit a process for each vector of targets, and with the same weights to all folds but one, for each fold.
 
-        Blocks without any weight are forgotten. Return each process's predictions of each example without it, the means
-        out of fold (n, n_processes), and the examples in the order of the folds.
+        Blocks without any weight are dropped. Return the leave-one-out predictions of each process, the out-of-fold
+        means (n, n_processes), and the examples in the order of the folds.
         """
         names, matrices, n = list(blocks), list(blocks.values()), len(targets[0])
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
@@ -321,7 +321,7 @@ class _Processes(Head):
         of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
         for process, own in zip(found, out_of_fold.T, strict=True):
             duals, means = process.without(parts)
-            of_folds.append((duals.reshape(len(parts), n), means))  # also where there are no folds
+            of_folds.append((duals.reshape(len(parts), n), means))  # also without folds
             for part, dual, mean in zip(parts, duals, means, strict=True):
                 own[part] = mean + process.covariances(matrices, part) @ dual
             if process.sample_ is None:
@@ -342,7 +342,7 @@ class _Processes(Head):
         return left_out, out_of_fold, held_out
 
     def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
-        """Learn the weights within the time that is left; out of time, take them from fewer steps."""
+        """Learn the weights within the remaining time; when it ends, use the weights of fewer steps."""
         left, options = self.options.deadline.remaining(), self.options
         given: Any = {"verbose": options.verbose, "n_factored": options.n_factored}
         if options.noise_share is not None:  # nothing to learn
@@ -372,7 +372,7 @@ class _Processes(Head):
 
 
 def weights_text(weights: Mapping[str, float]) -> str:
-    """Return the shares of the kernels in a covariance, the largest first, as reports show them."""
+    """Return the shares of the kernels in a covariance, the largest first, as text for reports."""
     total = sum(weights.values()) or 1.0
     shares = {name: weight / total for name, weight in weights.items()}
     largest = sorted(shares, key=lambda name: -shares[name])
@@ -381,12 +381,12 @@ def weights_text(weights: Mapping[str, float]) -> str:
 
 
 class ProcessRegressor(_Processes):
-    """A Gaussian process, which weighs the blocks by their marginal likelihood."""
+    """A Gaussian process with weights of blocks that maximize the marginal likelihood."""
 
     task = "regression"
 
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and numbers; all weigh the same."""
+        """Learn from Gram matrices and numbers; sample weights are not used."""
         (left_out,), means, held_out = self._fit(blocks, [y])
         self._tried(self.metric(y, left_out.mean))
         errors = np.abs(y[held_out] - means[held_out, 0])
@@ -414,17 +414,17 @@ class ProcessRegressor(_Processes):
 
 
 class ProcessClassifier(_Processes):
-    """A Gaussian process for each class on being in it (1) or not (-1); one alone, for the second, of two classes.
+    """A Gaussian process for each class with targets 1 (in the class) and -1; for two classes, only for the second.
 
-    Leave-one-out scores, which have a closed form, calibrate the probabilities by a logistic regression. Of more
-    examples than ``Options.n_factored`` these scores are out of fold.
+    Leave-one-out scores, which have a closed form, calibrate the probabilities by a logistic regression. For more
+    examples than ``Options.n_factored``, out-of-fold scores are used.
     """
 
     coefficients: Float64
     intercepts: Float64
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and class codes from 0 on; all weigh the same."""
+        """Learn from Gram matrices and class codes from 0 on; sample weights are not used."""
         n_classes = int(codes.max()) + 1
         targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
         left_out, means, held_out = self._fit(blocks, targets)
@@ -450,7 +450,7 @@ class ProcessClassifier(_Processes):
         return np.stack(tables, axis=1) if tables else np.zeros((len(scores), 0, self.n_classes))
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return the score of each class; of two classes, half the score of the second, for and against."""
+        """Return the score of each class; for two classes, minus and plus half the score of the second."""
         return self._table(np.column_stack([_standardized(found) for found in self._predictions(blocks, own)]))
 
     def _table(self, scores: Float64) -> Float64:
@@ -472,7 +472,7 @@ class ProcessClassifier(_Processes):
 
 
 def _standardized(prediction: Prediction) -> Float64:
-    """Return the mean in units of its deviation: what a probit model would look at."""
+    """Return the mean in units of its deviation, as in a probit model."""
     scores: Float64 = prediction.mean / np.sqrt(1 + prediction.variance)
     return scores
 
@@ -494,9 +494,9 @@ class Linear(Head):
         score: Callable[[Float64, Int64], float],
         n_rarest: int,
     ) -> Float64:
-        """Choose the penalty by folds, then learn from all rows; return the values out of fold in the folds' order.
+        """Choose the penalty by folds, then learn from all rows; return out-of-fold values in the order of the folds.
 
-        ``penalties`` are named and go from the smoothest model on. They are for features of mean squared length 1.
+        ``penalties`` are named and begin with the smoothest model. They are for features of mean squared length 1.
         """
         n_rows, n_outputs = task.targets.shape
         held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
@@ -530,9 +530,9 @@ class Linear(Head):
     ) -> tuple[Float64, Float64]:
         """Choose the penalty; return the model without each fold, and the values of all rows by that of their fold.
 
-        Each penalty begins where the one before ended; two in a row that score less than the best end the search.
-        Beyond ``CHOICE_ROWS`` examples of which none is rare, a part of them chooses, and the models of all begin where
-        its models ended.
+        Each fit starts from the previous penalty's solution; two consecutive scores below the best end the search. If
+        there are many more examples than ``CHOICE_ROWS``, the penalty is chosen on a part of them, large enough for
+        rare classes, and the models of all examples start from its models.
         """
         n_rows, n_folds = len(task.targets), int(task.folds.max()) + 1
         size = max(CHOICE_ROWS, round(n_rows * min(1, LEAST_RARE / max(n_rarest, 1))))
@@ -546,7 +546,7 @@ class Linear(Head):
         models = values = best_values = np.full(task.targets.shape, np.nan)
         start: Any = None
         for name, cost in costs.items():
-            # Until the first penalty is fitted nobody knows how long one takes; the last fits take about as long.
+            # The time of a fit is unknown until the first penalty is fitted; the final fits take about as long.
             left, started = self.options.deadline.remaining() if trials else None, time.perf_counter()
             left = None if left is None else left - last_fits * longest
             late = f"{name} and smaller penalties: the time limit was reached"
@@ -569,30 +569,30 @@ class Linear(Head):
         return models, best_values
 
     def _in_time(self, seconds: float | None, late: str, fit: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a fit finds; where it does not end within some seconds, note what is late and return None."""
+        """Return the result of a fit; if it does not end within ``seconds``, record ``late`` and return None."""
         own = Deadline(None if seconds is None else max(seconds, 1e-9))
         try:
             with time_limit(own.seconds):
                 return fit(*arguments)
         except TimeLimitReached:
-            if own.remaining() != 0:  # the limit of whoever called
+            if own.remaining() != 0:  # the time limit of the caller
                 raise
             self.left_out.append(late)
             return None
 
     def _fold_values(self, features: csr_array) -> Float64:
-        """Return the sums that the features make under the model of each fold: (n_objects, n_folds, n_outputs)."""
+        """Return the linear outputs of the model of each fold: (n_objects, n_folds, n_outputs)."""
         flat = self.fold_coefficients.reshape(-1, features.shape[1])
         values = np.asarray(features @ flat.T).reshape(features.shape[0], *self.fold_intercepts.shape)
         return np.asarray(values + self.fold_intercepts)
 
     def values(self, features: csr_array) -> Float64:
-        """Return the sums that the features make, and their opposites where two classes share one."""
+        """Return the linear outputs; for two classes, the negative and the positive of the single one."""
         return np.asarray(features @ self.directions.T + self.intercepts * self._signs)
 
     @property
     def directions(self) -> Float64:
-        """The coefficients behind each column of ``values``."""
+        """The coefficients of each column of ``values``."""
         return np.asarray(self._signs[:, None] * self.coefficients)
 
     @property
@@ -601,7 +601,7 @@ class Linear(Head):
 
 
 class LinearClassifier(Linear):
-    """A linear support vector machine (squared hinge), one for each class against the others; its penalty by folds."""
+    """One-vs-rest linear support vector machines (squared hinge); the penalty is chosen by inner folds."""
 
     slope: float
 
@@ -657,7 +657,7 @@ class LinearClassifier(Linear):
 
 
 class LinearRegressor(Linear):
-    """Ridge regression, its penalty by inner folds; the deviation is that of predictions out of fold."""
+    """Ridge regression with a penalty chosen by inner folds; the deviation is that of out-of-fold predictions."""
 
     deviation: float
     task = "regression"
@@ -668,7 +668,7 @@ class LinearRegressor(Linear):
         """Learn from features, numbers, and weights of the examples."""
         folds = plain_folds(len(y), self.options.seed, LINEAR_FOLDS, self.options.groups)
         self.calibration, held_out = _calibrated(folds, np.zeros(len(y), np.int64))
-        # In units of their deviation, so that steps and the end of fitting do not depend on the scale of targets.
+        # Targets are standardized, so that steps and stopping do not depend on their scale.
         center, spread = float(y.mean()), float(y.std()) or 1.0
 
         def score(values: Float64, places: Int64) -> float:
@@ -712,13 +712,13 @@ def _as_rows(features: csr_array | list[csr_array] | FeatureRows, options: Optio
 
 
 def _task(loss: str, targets: Float64, weights: Float64 | None) -> Task:
-    """Return what is to be learned; no row is in a fold yet."""
+    """Return the task; no row is in a fold yet."""
     n_rows = len(targets)
     return Task(loss, targets, np.ones(n_rows) if weights is None else weights, np.full(n_rows, -1, np.int64))
 
 
 def _calibrated(folds: Folds, codes: Int64) -> tuple[Calibration, Int64]:
-    """Return a calibration whose scores are still to be filled in, and its examples in the order of the folds."""
+    """Return a calibration without scores yet, and its examples in the order of the folds."""
     held_out = np.concatenate([np.zeros(0, np.int64), *(test for _, test in folds)])
     numbers = np.repeat(np.arange(len(folds)), [len(test) for _, test in folds])
     return Calibration(numbers, np.zeros(len(held_out)), codes[held_out].copy()), held_out

@@ -22,15 +22,15 @@ from relaxwl.learning import _compiled
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-# A model counts as fitted when a step lowers its objective by less than this share, or so many times it where a rough
-# model will do; and the number of steps, and of earlier steps that are remembered.
+# Steps end when one lowers the objective by less than this share, times ROUGHNESS for rough models, or after MAX_STEPS.
+# N_REMEMBERED is the number of stored corrections of L-BFGS.
 TOLERANCE = 1e-5
 ROUGHNESS = 10
 MAX_STEPS = 1000
 N_REMEMBERED = 12
-# Rows that are gone through at once in memory; so the sums do not depend on the number of threads.
+# Number of rows per part in memory; fixed, so that sums do not depend on the number of threads.
 ROWS_AT_ONCE = 16_384
-# Gradients that are summed side by side and then added: with millions of features each takes memory.
+# Number of gradients that are computed separately and then added; each takes memory if there are millions of features.
 N_GRADIENTS = 8
 
 
@@ -47,7 +47,7 @@ class Task:
     weights : float64 array (n_rows,)
         Weight of each row; 0 leaves it out.
     folds : int64 array (n_rows,)
-        The fold in which a row is held out; -1 where it never is.
+        The fold in which a row is held out; -1 if it is in no fold.
     """
 
     loss: str
@@ -62,9 +62,9 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Linear models side by side: coefficients (n_features + 1, n_models) with the intercept last.
+    """Several linear models: coefficients (n_features + 1, n_models) with the intercept last.
 
-    ``outputs`` says which column of the targets each learns, ``folds`` which fold it leaves out (-2 for none).
+    ``outputs`` are the columns of the targets that they learn, ``folds`` the folds that they leave out (-2 for none).
     """
 
     coefficients: Float64
@@ -73,7 +73,7 @@ class Models:
 
 
 def values_of(features: csr_array, coefficients: Float64) -> Float64:
-    """Return the sums that features make: (n_rows, n_models)."""
+    """Return the linear outputs: (n_rows, n_models)."""
     return np.asarray(features @ np.ascontiguousarray(coefficients[:, :-1].T) + coefficients[:, -1])
 
 
@@ -99,9 +99,9 @@ def _losses_of(parts: Sequence[tuple[csr_array, Task]], models: Models) -> tuple
 
 
 class FeatureRows(Protocol):
-    """Features of all objects, wherever they are.
+    """Features of all objects, in memory or on workers.
 
-    ``single`` (n_rows,) holds the value of a feature that a row alone has, 0 where it has none. These features come
+    ``single`` (n_rows,) is the value of a feature that occurs only in this row, 0 if there is none. These features come
     last, in the order of the rows; losses and gradients are those of the others.
     """
 
@@ -109,7 +109,7 @@ class FeatureRows(Protocol):
     single: Float64
 
     def __getitem__(self, rows: Int64) -> "FeatureRows":
-        """Return some of the rows, in ascending order; what they ``expand`` are coefficients of these features."""
+        """Return some of the rows, in ascending order; their ``expand`` returns coefficients of these features."""
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature."""
@@ -125,15 +125,15 @@ class FeatureRows(Protocol):
 
 
 class MemoryRows:
-    """Sparse matrices in memory, the rows one after the other; the result does not depend on the number of threads.
+    """Concatenated sparse matrices in memory; the result does not depend on the number of threads.
 
-    Of many labels most features are those of a single row. The gradient of such coefficients is a multiple of the row's
-    values, so that one coefficient, along these values, stands for all of them: joined, they are one feature.
+    If there are many labels, most features occur in a single row. The gradient of their coefficients is a multiple of
+    the row's values, so that they can be joined to one feature, with one coefficient along these values.
 
     Parameters
     ----------
     features : csr_array or list of csr_array
-        The features; a list is emptied, so that there is no second copy of what is joined.
+        The features; a list is emptied, to avoid a second copy in memory.
     n_jobs : int, optional
         Number of threads.
     """
@@ -151,7 +151,7 @@ class MemoryRows:
         self._groups = spans(len(self._chunks), -(-len(self._chunks) // N_GRADIENTS))
 
     def __getitem__(self, rows: Int64) -> "MemoryRows":
-        """Return some of the rows, in ascending order; their features are joined anew, and ``expand`` returns ours."""
+        """Return some of the rows, in ascending order; their features are joined again, and ``expand`` returns ours."""
         shared, n_shared = take_rows(self._chunks, rows), self._chunks[0].shape[1]
         ends = np.cumsum([0, *(chunk.shape[0] for chunk in shared)])
         columns = np.searchsorted(self._owners, rows)
@@ -195,7 +195,7 @@ class MemoryRows:
 
 
 def take_rows(chunks: Sequence[csr_array], rows: Int64) -> list[csr_array]:
-    """Return some rows, in ascending order, of matrices one below the other."""
+    """Return some rows, in ascending order, of vertically concatenated matrices."""
     ends = np.cumsum([0, *(chunk.shape[0] for chunk in chunks)])
     bounds = np.searchsorted(rows, ends).tolist()
     parts = zip(chunks, ends.tolist(), bounds, bounds[1:], strict=False)
@@ -203,10 +203,10 @@ def take_rows(chunks: Sequence[csr_array], rows: Int64) -> list[csr_array]:
 
 
 def _join_features_of_one_row(chunks: list[csr_array]) -> tuple[list[csr_array], Float64, Int64, Float64]:
-    """Return the features of several rows, the length of each row in the others, and where each old feature went.
+    """Return the features of several rows, the length of each row in the others, and a map from old to new features.
 
-    The latter are the new feature that each old one is part of, and its share, 0 for unused ones. Features of several
-    rows come first, in their order, then one for each row that has others. The list is emptied.
+    The map is the new feature that contains each old one, and its share, 0 for unused ones. Features of several rows
+    come first, in their order, then one for each row that has others. The list is emptied.
     """
     n_features = chunks[0].shape[1]
     n_uses = np.zeros(n_features, np.int64)
@@ -263,23 +263,23 @@ def fit_models(
     rows : FeatureRows
         The features.
     task : Task
-        What to learn.
+        The task to learn.
     penalty : float
-        C: how much the losses count beside ½‖w‖².
+        C, the weight of the losses relative to ½‖w‖².
     folds : sequence of int
         The folds that are left out, each in turn; -2 leaves out none.
     starts : array of the result's shape, optional
-        Where to begin; by default at 0.
+        Starting point; by default 0.
     is_rough : bool, default=False
-        Whether to end earlier, as suffices to compare penalties and to calibrate.
+        Whether to end earlier, which is sufficient to compare penalties and to calibrate.
     """
     n_outputs = task.targets.shape[1]
     n_models, n_shared = len(folds) * n_outputs, rows.n_features - int(np.count_nonzero(rows.single))
     outputs, left_out = np.tile(np.arange(n_outputs), len(folds)), np.repeat(np.array(folds, np.int64), n_outputs)
-    # The best coefficient of a row's single feature follows from the others: it takes off the same share of each gap.
-    # So the loss without it is that of a smaller weight.
+    # The optimal coefficient of a row's single feature follows from the others: it reduces each gap by the same share.
+    # So these features are equivalent to smaller weights of the rows.
     rest = replace(task, weights=task.weights / (1 + 2 * penalty * task.weights * np.square(rows.single)))
-    # Variables in units in which a loss with all rows near their targets is equally curved along each of them.
+    # Variables are scaled so that the loss, with all rows near their targets, has equal curvature along each of them.
     curvatures = np.append(1 + 2 * penalty * rows.squares(rest.weights)[:n_shared], 2 * penalty * rest.weights.sum())
     units = 1 / np.sqrt(curvatures)[:, None]
     learn = rows.learn(rest)
@@ -288,7 +288,7 @@ def fit_models(
         check_time()
         coefficients = points.reshape(len(units), -1) * units
         losses, gradients = learn(Models(coefficients, outputs, left_out))
-        # A copy is contiguous and aligned, whatever came from another process: sums have the same bits.
+        # A copy is contiguous and aligned, even if the array came from another process, so sums have the same bits.
         slopes = np.array(gradients, order="C") * penalty
         slopes[:-1] += coefficients[:-1]
         value = penalty * losses + 0.5 * np.square(coefficients[:-1]).sum(axis=0)
@@ -300,10 +300,10 @@ def fit_models(
     else:
         found[:] = starts.reshape(found.shape)
     variables = np.append(np.arange(n_shared), rows.n_features)
-    # The sum of all objectives is least where each of them is.
+    # The models share no variables, so the sum of all objectives is minimal where each of them is.
     options: Any = {"maxiter": MAX_STEPS, "maxcor": N_REMEMBERED, "gtol": 0.0}
     options["ftol"] = TOLERANCE * (ROUGHNESS if is_rough else 1)
-    with threadpool_limits(1, "blas"):  # vectors this long would wake more threads at each step, and change its bits
+    with threadpool_limits(1, "blas"):  # long vectors would start more threads at each step and change its last bits
         solve: Any = minimize
         start = (found[:, variables].T / units).ravel()
         ended = solve(evaluate, start, jac=True, method="L-BFGS-B", options=options).x

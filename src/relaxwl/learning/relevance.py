@@ -1,8 +1,8 @@
 """Weights of the columns of a table for given targets, from the gradients of a kernel regression.
 
-A kernel of distances takes all columns for equally important. Weighting each by the mean squared derivative of a first
-regression, and repeating that, lets the columns decide along which the targets change: a recursive feature machine
-(Radhakrishnan et al., Science 383, 2024) with a diagonal matrix.
+In a kernel of distances all columns are equally important. Weighting each by the mean squared derivative of a first
+regression, and repeating this, gives large weights to the columns along which the targets change: a recursive feature
+machine (Radhakrishnan et al., Science 383, 2024) with a diagonal matrix.
 """
 
 import numpy as np
@@ -23,9 +23,9 @@ def column_weights(table: Float64, targets: Float64) -> Float64:
     Parameters
     ----------
     table : array (n_rows, n_columns)
-        Columns of like scale.
+        Columns of similar scale.
     targets : array (n_rows, n_targets)
-        Targets with mean 0 and variance 1; all count the same.
+        Targets with mean 0 and variance 1, with equal weights.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def column_weights(table: Float64, targets: Float64) -> Float64:
         width = float(np.median(distances[apart]))
         kernel = np.exp(-distances / width)
         duals = solve(kernel + RIDGE * np.eye(len(table)), targets, assume_a="pos")
-        # The derivative of the kernel at x_i is slope_ij * weights * (x_i - x_j); it has none where rows are equal.
+        # The derivative of the kernel at x_i is slope_ij * weights * (x_i - x_j); for equal rows it is set to 0.
         slopes = -kernel / (width * np.where(apart, distances, np.inf))
         squares = np.zeros(table.shape[1])
         for dual in duals.T:

@@ -14,7 +14,7 @@ from relaxwl._validation import ParameterError
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-# A class with a smaller share than this makes accuracy uninformative.
+# Share of a class below which accuracy is not informative.
 RARE = 0.1
 
 
@@ -29,7 +29,7 @@ class Score:
     title : str
         Name in reports.
     task : {"classification", "regression"}
-        What is scored.
+        Task whose predictions are scored.
     greater_is_better : bool
         Whether larger values are better.
     of : callable
@@ -48,11 +48,11 @@ class Score:
 
     @property
     def sign(self) -> int:
-        """1 where larger values are better, else -1."""
+        """1 if larger values are better, else -1."""
         return 1 if self.greater_is_better else -1
 
     def __call__(self, y: Any, predicted: Any, sample_weight: Any = None) -> float:
-        """Return the score; NaN where it is not defined, as ROC AUC is where only one class occurs."""
+        """Return the score; NaN if it is not defined, such as ROC AUC if only one class occurs."""
         return float(self.of(np.asarray(y), np.asarray(predicted, np.float64), sample_weight))
 
 
@@ -79,7 +79,7 @@ def _by_class(metric: Callable[..., Any], **options: Any) -> Callable[[Any, Any,
 
 
 def _mean_over_classes(metric: Callable[..., Any]) -> Callable[[Any, Any, Any], float]:
-    """Return a score of ranks: of the second of two classes, else the mean over each class against the others."""
+    """Return a ranking score: of the second of two classes, else the one-vs-rest mean over all classes."""
 
     def score(y: Int64, table: Float64, weight: Any) -> float:
         codes = [1] if table.shape[1] == 2 else range(table.shape[1])

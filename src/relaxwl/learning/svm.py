@@ -1,18 +1,18 @@
 """Support vector models on Gram matrices: scores of many C on one split, and the final fit of a fold.
 
 The final fit of a fold is scikit-learn's ``SVC(kernel="precomputed")``, that is LIBSVM. The thousands of fits that
-choose its parameters solve the same problem to the same tolerance with the same one-against-one votes, but in
-compiled code of our own: it takes a whole path of C values at once, starts each fit from the one before, moves all
-free variables at once where steps by pairs creep, and spares the input checks, which take ten times as long as LIBSVM
-itself on a hundred graphs. A path ends where the box no longer binds: if no dual variable has reached C, the same
-solution is optimal for every larger C.
+choose its parameters solve the same problem to the same tolerance with the same one-vs-one votes, but in the compiled
+code of this package: it solves a whole path of C values, starts each fit from the previous one, moves all free
+variables at once if steps by pairs are slow, and omits the input checks, which take ten times as long as LIBSVM itself
+on a hundred graphs. A path ends when the box no longer binds: if no dual variable has reached C, the same solution is
+optimal for all larger C.
 
-Compiling that takes 8 s. Where few small problems are solved, as in a predictor of up to 200 graphs
+Compiling this code takes 8 s. If only a few small problems are solved, as in a predictor of up to 200 graphs
 (``choosing.FEW_EXAMPLES``), LIBSVM solves these too.
 
-Moving all free variables at once (``polish``) earns its keep: without it a path of ten C in one inner fold takes 2.0
-times as long on IMDB-BINARY with WL and 3.1 with R-WL*, 3.9 and 3.7 on PROTEINS, 27 and 4.2 on NCI1, 1.0 on EGO-1. Its
-factorization (``cholesky``) and going on from walls of the box (``walk``) bring nothing on WL; on R-WL* 2.7 times on
+Without moving all free variables at once (``polish``), a path of ten C in one inner fold takes 2.0 times as long on
+IMDB-BINARY with WL and 3.1 with R-WL*, 3.9 and 3.7 on PROTEINS, 27 and 4.2 on NCI1, 1.0 on EGO-1. Its factorization
+(``cholesky``) and continuing at the boundary of the box (``walk``) gain nothing on WL; on R-WL* a factor of 2.7 on
 IMDB-BINARY, 1.2 on NCI1, 1.0 on PROTEINS.
 """
 
@@ -30,18 +30,18 @@ from relaxwl._execution import spans
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning import _compiled
 
-# Who solves the fits that choose parameters: our compiled path, or LIBSVM, against which anybody can check a table.
+# Solvers of the fits that choose parameters: the compiled path, or LIBSVM, with which results can be verified.
 SOLVERS = ("path", "libsvm")
 MAX_ITERATIONS = 10**6
 TOLERANCE = 1e-3
-# Rows of Gram matrices that are copied together, so that copies of copies stay in the cache.
+# Number of rows of Gram matrices that are copied at a time, so that intermediate copies stay in the cache.
 ROWS_AT_ONCE = 64
 
 
 class QuietSVC(SVC):
     """An SVC without convergence warnings; the records count unconverged fits.
 
-    Python's warning filters belong to the process: to change them around a fit would take warnings from other threads.
+    Python's warning filters are global to the process, so changing them for a fit would affect other threads.
     """
 
     def _warn_from_fit_status(self) -> None:
@@ -74,7 +74,7 @@ class SVMPrediction:
 
 
 def training_scale(diagonal: Float64) -> float:
-    """Return the factor that brings the mean of a training part's diagonal to 1 (1 where that is impossible).
+    """Return the factor that scales the mean of a training part's diagonal to 1 (1 if that is impossible).
 
     >>> training_scale(np.array([2.0, 6.0]))
     0.25
@@ -97,8 +97,8 @@ def score_path(
     """Fit on ``fit`` with every C (ascending) and count the correct predictions on ``held_out``.
 
     ``y`` are class codes of all rows of the Gram matrix, of which those of ``fit`` and ``held_out`` are used. Every
-    pair of classes votes, and of equally many votes the lower class wins, as in LIBSVM; with the solver ``"libsvm"``
-    it is LIBSVM that fits, once for each C.
+    pair of classes votes, and ties go to the lower class, as in LIBSVM; with the solver ``"libsvm"``, LIBSVM is fitted
+    once for each C.
     """
     started = time.perf_counter()
     predict_path = _path_predictions if solver == "path" else _libsvm_predictions
@@ -132,7 +132,7 @@ def _path_predictions(
 def _libsvm_predictions(
     gram: Float64, y: Int64, fit: Int64, held_out: Int64, scale: float, C: Sequence[float]
 ) -> tuple[Int64, int, int]:
-    """Return what `_path_predictions` returns, from scikit-learn alone; its paths end where the box does not bind."""
+    """Return the same as `_path_predictions`, using scikit-learn only; its paths end when the box does not bind."""
     training, unseen = submatrix(gram, fit, fit, scale), submatrix(gram, held_out, fit, scale)
     predictions: list[SVMPrediction] = []
     for penalty in C:

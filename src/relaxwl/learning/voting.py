@@ -13,7 +13,7 @@ from relaxwl._execution import spans
 
 # Decisions of pairs of classes that are held at once.
 PAIRS_AT_ONCE = 1 << 22
-# What puts a class with the most votes above one with a larger margin, in units of the margins.
+# Lead of a class with the most votes over a class with a larger margin, in units of the margins.
 LEAD = 1e-6
 
 Float64 = NDArray[np.float64]
@@ -31,7 +31,7 @@ class OneVsOneSVM:
     coefficients : float64 array (n_pairs, s)
         Their weights, for each pair of classes (0, 1), (0, 2), ... ; positive decisions are for the first of a pair.
     intercepts : float64 array (n_pairs,)
-        What is added to each decision.
+        Intercept of each decision.
     n_classes : int
         Number of classes.
     """
@@ -47,7 +47,7 @@ class OneVsOneSVM:
         n_classes = len(model.classes_)
         support = np.asarray(model.support_, np.int64)
         dual = np.asarray(model.dual_coef_, np.float64)
-        if n_classes == 2:  # scikit-learn turns two classes round: positive is the second
+        if n_classes == 2:  # scikit-learn reverses the sign for two classes: positive is the second
             return cls(support, -dual, -np.asarray(model.intercept_, np.float64), 2)
         begins = np.concatenate([[0], np.cumsum(model.n_support_)])
         pairs = list(itertools.combinations(range(n_classes), 2))
@@ -81,9 +81,9 @@ class OneVsOneSVM:
         return self._in_spans(lambda rows: self.pair_decisions(rows) @ sides / (self.n_classes - 1), values)
 
     def decisions(self, values: Float64) -> Float64:
-        """Return one column for each class: its votes, and what the decisions add where votes are equal.
+        """Return one column for each class: its votes, plus a fraction that breaks ties by the decisions.
 
-        With two classes the columns are half the decision, for and against.
+        With two classes, the columns are plus and minus half the decision.
         """
         sides = self._sides
         first, second = sides.maximum(0), (-sides).maximum(0)
@@ -94,13 +94,13 @@ class OneVsOneSVM:
             if self.n_classes == 2:
                 return sums / 2
             votes = (pairs > 0) @ first + (pairs <= 0) @ second
-            # Sums are squeezed into a third, so that they never outweigh a vote.
+            # Sums are scaled to at most a third, so that they never outweigh a vote.
             return votes + sums / (3 * (np.abs(sums) + 1))
 
         return self._in_spans(decide, values)
 
     def confidences(self, values: Float64) -> Float64:
-        """Return one column for each class: its margin, raised where the class has the most votes but not the largest.
+        """Return one column for each class: its margin, raised if the class has the most votes but not the largest one.
 
         Votes alone do not distinguish clear from doubtful cases. With two classes these are the decisions.
         """

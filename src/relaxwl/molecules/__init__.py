@@ -1,4 +1,4 @@
-"""Molecules: SMILES and RDKit molecules as graphs, descriptors, fingerprints, and predictors of what they do."""
+"""Molecules: SMILES and RDKit molecules as graphs, descriptors, fingerprints, and predictors of their properties."""
 
 from relaxwl.datasets.molecules import load_molecules as load_molecules
 from relaxwl.datasets.molecules import read_molecules as read_molecules

@@ -1,4 +1,4 @@
-"""RDKit's descriptors of whole molecules, brought to one scale on the training molecules."""
+"""RDKit's descriptors of whole molecules, scaled to comparable columns on the training molecules."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,14 +18,14 @@ from relaxwl.kernels.model_schema import listed, number, of, optional, record, r
 from relaxwl.molecules.families import FAMILIES, Shared, absent_fragments
 from relaxwl.molecules.reading import as_molecules
 
-# A weighted mean of others of the list that takes a quarter of the time of all, and two whose time grows so fast with a
-# molecule that each takes seconds at 200 atoms.
+# Descriptors that are not computed: qed, a weighted mean of others that takes a quarter of the total time, and two that
+# take seconds for a molecule of 200 atoms.
 LEFT_OUT = frozenset({"qed", "Ipc", "AvgIpc"})
-# Values that differ by less than this many decimals (of their logarithms) differ by rounding.
+# Number of decimals to which logarithms of values are rounded, so that rounding errors do not distinguish them.
 DECIMALS = 9
-# Molecules, evenly spaced among those of the fit, whose ranks make the scale.
+# Maximum number of molecules, evenly spaced among those of the fit, whose ranks determine the scale.
 N_RANKED = 5000
-# What descriptors tell of, and how their names begin.
+# Kinds of descriptors, and the beginnings of their names.
 BEGINNINGS = {
     "fragments": ("fr_",),
     "topology": ("Chi", "Kappa", "BCUT", "Bertz", "Balaban", "Hall", "Phi"),
@@ -151,7 +151,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
             editable = Chem.RWMol(molecule)
             editable.ReplaceAtom(index, Chem.Atom(0))
             copy = editable.GetMol()
-            copy.ClearComputedProps()  # also its stereochemistry, which is not that of the copy
+            copy.ClearComputedProps()  # also the stereochemistry, which may differ in the copy
             copy.UpdatePropertyCache(strict=False)
             Chem.FastFindRings(copy)
             masked.append(copy)
@@ -179,7 +179,7 @@ class Descriptors(TransformerMixin, GraphEstimator):
         return np.array(self.names_, dtype=object)
 
     def _raw(self, X: Any, names: list[str]) -> Float64:
-        """Return RDKit's values, NaN where it finds none."""
+        """Return RDKit's values, NaN if undefined."""
         found = map_processes(partial(raw_descriptors, names=names), as_molecules(X), self.n_jobs)
         return np.array(found).reshape(len(found), len(names))
 
@@ -273,12 +273,12 @@ def kind_of(name: str) -> str:
 
 
 def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]:
-    """Return RDKit's values of each molecule, NaN where it finds none."""
+    """Return RDKit's values for each molecule, NaN if undefined."""
     from rdkit import rdBase
 
     functions = _require_known(names)
     family_of = {name: family for family in FAMILIES for name in family}
-    # In the order of names: what RDKit finds first may stay with the molecule and change what comes later.
+    # In the order of names, because results that RDKit caches in the molecule may change later descriptors.
     families = list(dict.fromkeys(family_of.get(name, (name,)) for name in names))
     rows = []
     with rdBase.BlockLogs():
@@ -296,7 +296,7 @@ def raw_descriptors(molecules: Sequence[Any], names: list[str]) -> list[Float64]
 
 
 def ranked_rows(n_molecules: int) -> Int64:
-    """Return the molecules whose ranks make the scale: all, or some that are evenly spaced."""
+    """Return the molecules whose ranks determine the scale: all, or evenly spaced ones."""
     return np.linspace(0, n_molecules - 1, min(n_molecules, N_RANKED)).astype(np.int64)
 
 
@@ -309,7 +309,7 @@ def _functions() -> dict[str, Any]:
 
 
 def _require_known(names: list[str]) -> dict[str, Any]:
-    """Return RDKit's functions, or raise an error where one is not among them."""
+    """Return RDKit's functions; raise an error if one is missing."""
     functions = _functions()
     missing = [name for name in names if name not in functions]
     if missing:
@@ -318,7 +318,7 @@ def _require_known(names: list[str]) -> dict[str, Any]:
 
 
 def _found(function: Any, of: Any) -> Any:
-    """Return what a function finds, or None, which makes NaN in an array of numbers."""
+    """Return the result of a function, or None after an error, which becomes NaN in an array of numbers."""
     try:
         return function(of)
     except (ArithmeticError, LookupError, ValueError, RuntimeError):
@@ -326,13 +326,13 @@ def _found(function: Any, of: Any) -> Any:
 
 
 def _comparable(table: Float64) -> Float64:
-    """Return logarithms, sign kept, without what rounding adds; infinite and absurd values are no values."""
+    """Return rounded logarithms of absolute values, with their signs; infinite and huge values become NaN."""
     usable = np.where(np.abs(table) < 1e100, table, np.nan)
     result: Float64 = np.round(np.sign(usable) * np.log1p(np.abs(usable)), DECIMALS)
     return result
 
 
 def _ranked(column: Float64) -> tuple[Float64, Float64]:
-    """Return the values of a column, ascending, and the normal score of each: that of the middle of its ranks."""
+    """Return the values of a column, ascending, and the normal score of each, by the middle of its ranks."""
     values, counts = np.unique(column, return_counts=True)
     return values, ndtri((np.cumsum(counts) - counts / 2) / len(column))

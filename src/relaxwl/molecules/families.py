@@ -1,7 +1,7 @@
-"""Descriptors of RDKit that share their work: values equal to those of its functions, each family computed once.
+"""Families of RDKit descriptors that are computed together, with the same values as RDKit's functions.
 
-RDKit's functions of these names go through atoms, bonds, distances or paths of a molecule for themselves, most of them
-in Python. Here what they share is found once, and sums are taken in their order, so that not a bit differs.
+Each of these functions of RDKit loops over atoms, bonds, distances or paths of a molecule, most of them in Python. Here
+shared quantities are computed once, and sums are in the same order, so that results are equal to the last bit.
 """
 
 import math
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from relaxwl._execution import cached_property
 from relaxwl.graphs.arrays import Float64, Int64
 
-# Rows of the periodic table end with these elements.
+# The last elements of the rows of the periodic table.
 NOBLE_GASES = (2, 10, 18, 36, 54, 86)
-# Descriptors of paths have no value for molecules with more paths of four bonds: to list them would take long.
+# Maximum number of paths of four bonds for which descriptors of paths are defined; listing more would take long.
 MAX_PATHS = 20_000
-# RDKit's distance of atoms that are not connected is larger.
+# Bound of distances between connected atoms; RDKit's distance of other atoms is larger.
 CONNECTED = 1e6
 
 
 class Shared:
-    """Atoms, bonds, distances and paths of a molecule, each found once, for several descriptors."""
+    """Atoms, bonds, distances and paths of a molecule, computed once for several descriptors."""
 
     def __init__(self, molecule: Any) -> None:
         self.molecule = molecule
@@ -49,13 +49,13 @@ class Shared:
 
     @cached_property
     def electrons(self) -> list[int]:
-        """The outer electrons of each atom that hydrogens do not take."""
+        """The number of outer electrons of each atom that are not bonded to hydrogens."""
         pairs = zip(self.numbers, self.hydrogens, strict=True)
         return [_outer_electrons(number) - hydrogens for number, hydrogens in pairs]
 
     @cached_property
     def hydrogens(self) -> list[int]:
-        """The number of hydrogens of each atom that are no atoms of the molecule."""
+        """The number of hydrogens of each atom that are not atoms of the molecule."""
         return [atom.GetTotalNumHs() for atom in self.atoms]
 
     @cached_property
@@ -75,7 +75,7 @@ class Shared:
 
     @cached_property
     def bond_distances(self) -> Float64:
-        """Distances along bonds of which each is one over its order long."""
+        """Distances along bonds, with a length of one over the order for each bond."""
         from rdkit.Chem import rdmolops
 
         found = rdmolops.GetDistanceMatrix(self.molecule, useBO=True, useAtomWts=False, force=True, prefix="Balaban")
@@ -98,7 +98,7 @@ class Shared:
 
     @cached_property
     def surfaces(self) -> list[float]:
-        """The part of each atom in the surface."""
+        """The contribution of each atom to the surface."""
         from rdkit.Chem import rdMolDescriptors
 
         return list(rdMolDescriptors._CalcLabuteASAContribs(self.molecule, True)[0])
@@ -118,7 +118,7 @@ class Shared:
 
     @property
     def n_walks(self) -> int:
-        """The number of walks of four bonds that do not turn back at once: that of paths, and of some that meet."""
+        """The number of walks of four bonds without immediate reversal: all paths, and some that meet themselves."""
         ends = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         walks = np.ones(len(ends), np.int64)
         for _ in range(3):
@@ -128,9 +128,9 @@ class Shared:
 
     @cached_property
     def paths(self) -> tuple[Int64, Int64, Int64]:
-        """The paths of two, three and four bonds between atoms but hydrogen: the atoms of each, the paths in order.
+        """The sorted paths of two, three and four bonds between atoms other than hydrogen, as rows of atoms.
 
-        A path may end in one of its own atoms and so close a ring. Of paths with the same bonds the first is there.
+        A path may end in one of its own atoms and so close a ring. Of paths with the same bonds, the first is kept.
         """
         most = len(self.bonds) * max(max(self.degrees, default=0) - 1, 0) ** 3
         if most > MAX_PATHS and self.n_walks > MAX_PATHS:
@@ -177,7 +177,7 @@ def _row_of(number: int) -> int:
 
 
 def _in_order(values: NDArray[Any]) -> float:
-    """Return the sum of values, one after the other."""
+    """Return the sum of values, added one after the other."""
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
@@ -240,7 +240,7 @@ def _surfaces_by_state(shared: Shared) -> Sequence[float]:
 
 
 def _binned(limits: Sequence[float], keys: Sequence[float], values: Sequence[float]) -> Sequence[float]:
-    """Return the sum of the values whose keys are between limits."""
+    """Return the sum of the values of each bin of keys, given its limits."""
     sums = [0.0] * (len(limits) + 1)
     for key, value in zip(keys, values, strict=True):
         sums[bisect_right(limits, key)] += value
@@ -249,7 +249,7 @@ def _binned(limits: Sequence[float], keys: Sequence[float], values: Sequence[flo
 
 def _charges(shared: Shared) -> Sequence[float]:
     lowest, highest = 500.0, -500.0
-    for charge in shared.charges:  # an undefined one is forgotten at the next
+    for charge in shared.charges:  # NaN is replaced by the next charge
         lowest, highest = min(charge, lowest), max(charge, highest)
     sizes = abs(lowest), abs(highest)
     return max(sizes), highest, min(sizes), lowest
@@ -259,7 +259,7 @@ def _eigenvalues(shared: Shared) -> Sequence[float]:
     from rdkit.Chem import rdMolDescriptors, rdPartialCharges
 
     molecule = shared.molecule
-    if {0, 1} & set(shared.numbers):  # RDKit takes hydrogens off and perceives aromaticity anew
+    if {0, 1} & set(shared.numbers):  # RDKit removes hydrogens and perceives aromaticity again
         return list(rdMolDescriptors.BCUT2D(molecule))
     rdPartialCharges.ComputeGasteigerCharges(molecule, throwOnParamFailure=True)
     solubilities, refractions = zip(*rdMolDescriptors._CalcCrippenContribs(molecule), strict=True)
@@ -297,7 +297,7 @@ def _complexity(shared: Shared) -> Sequence[float]:
     n_atoms = len(shared.numbers)
     if n_atoms < 2:
         return (0.0,)
-    # Atoms whose distances to the 100 nearest agree to four decimals are alike.
+    # Atoms are equivalent if their distances to the 100 nearest atoms agree to four decimals.
     rows = np.rint(1e4 * np.sort(shared.bond_distances, axis=1)[:, :100])
     seen: dict[bytes, int] = {}
     classes = [seen.setdefault(row.tobytes(), len(seen)) for row in rows]
@@ -337,7 +337,7 @@ def _spacial_score(shared: Shared) -> Sequence[float]:
             bond = copy.GetBondWithIdx(number)
             if bond.GetBondType() == Chem.BondType.DOUBLE and bond.GetStereo() != Chem.BondStereo.STEREONONE:
                 twofold |= {a, b}
-    in_rings = set(chain(*copy.GetRingInfo().AtomRings()))  # to ask an atom could find rings anew
+    in_rings = set(chain(*copy.GetRingInfo().AtomRings()))  # methods of atoms might compute rings again
     score = 0
     for place, (atom, degree) in enumerate(zip(shared.atoms, shared.degrees, strict=True)):
         in_ring = place in in_rings and not atom.GetIsAromatic()
@@ -347,9 +347,9 @@ def _spacial_score(shared: Shared) -> Sequence[float]:
 
 
 def absent_fragments(shared: Shared) -> set[str]:
-    """Return names of fragments that cannot occur in a molecule, as atoms or bonds that they have are not there."""
+    """Return names of fragments that cannot occur in a molecule, because it lacks atoms or bonds that they contain."""
     elements = set(shared.numbers)
-    if 1 in elements:  # patterns that count hydrogens count these too
+    if 1 in elements:  # patterns that count hydrogens include these
         return set()
     orders = [0.0] * len(shared.atoms)
     double = False

@@ -1,4 +1,4 @@
-"""Morgan fingerprints as counts, unfolded: every environment of an atom has a column of its own."""
+"""Unfolded Morgan fingerprints as counts: every environment of an atom has its own column."""
 
 from itertools import chain
 from typing import Any
@@ -208,7 +208,7 @@ class MorganFingerprints(CountKernel):
         return columns, known
 
     def _counted(self, indptr: Int64, environments: Int64, values: Float64) -> Counts:
-        """Put counts into the columns that are known."""
+        """Return counts in the known columns, and sums of the others."""
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         columns, known = self._columns(environments)
         n_rows = len(indptr) - 1

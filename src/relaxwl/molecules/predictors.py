@@ -1,4 +1,4 @@
-"""Predictors of what molecules do: those of graphs, with SMILES read and chemists' views beside those of graphs."""
+"""Predictors of properties of molecules: they read SMILES and use chemical views in addition to those of graphs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,16 +22,16 @@ from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
-# Largest depth of the kernels that are not weighed: those whose features linear models take, with so many partitions,
-# and those that weigh the same.
+# Maximum depth of kernels for linear models and of kernels with equal weights, and maximum number of partitions for
+# linear models.
 PLAIN_DEPTH, LINEAR_PARTITIONS = 3, 6
-# Molecules of shards whose labels are compared with those that the predictor gives.
+# Number of molecules of shards whose labels are compared with those of the predictor's options.
 N_COMPARED = 20
-# Squared widths of the descriptors' kernels, in units of the median squared distance: the likelihood chooses.
+# Squared widths of the descriptors' kernels, in units of the median squared distance; weighted by the likelihood.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
-# Those of the kernels on one kind of descriptors each, beside those on all: what kinds do may add up.
+# Squared widths of additional kernels on each kind of descriptors, whose effects may be additive.
 KIND_WIDTHS = (1.0, 4.0)
-# Those of the kernels that weigh the same: as many as there are kernels of graphs and fingerprints.
+# Squared widths of kernels with equal weights: as many as there are kernels of graphs and fingerprints.
 EQUAL_WIDTHS = (0.25, 1.0, 4.0)
 
 
@@ -125,16 +125,16 @@ class MoleculePredictor(GraphPredictor):
             )
 
     def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
-        """Return the views; where kernels are not weighed, fewer of them, and shallower ones.
+        """Return the views; if kernels are not weighted, fewer of them, and with smaller depths.
 
-        These are linear models, which take features, and the one Gram matrix by which many molecules are classified.
+        This is the case for linear models on features, and for the single Gram matrix that classifies many molecules.
         """
         many = not large and self._are_many(len(objects))
         equal = many and self._task == "classification"
         plain = large or equal
         depth, jobs = min(self.max_depth, PLAIN_DEPTH) if plain else self.max_depth, self.n_jobs
         common: dict[str, Any] = {"edge_labels": True, "n_jobs": jobs, **({} if large else {"similarity": "tanimoto"})}
-        # Many cheap partitions say more than few good ones, and are quicker; so no round of k-means.
+        # Many cheap partitions are better and faster than few good ones, so there are no rounds of k-means.
         relaxed = RelaxedWeisfeilerLehman(
             depth, min(self.n_partitions, LINEAR_PARTITIONS) if large else self.n_partitions, max_iter=0,
             normalize="depth" if large else False, random_state=self._seed, **common,
@@ -148,7 +148,7 @@ class MoleculePredictor(GraphPredictor):
         ):
             blocks = (block,) if large else tuple(f"{title}, depth {one}" for one in depths)
             made[name] = [CountView(title, kernel, settings, blocks)]
-        # Of many molecules descriptors are followed in more detail: exponential kernels are less smooth than Gaussian.
+        # For many molecules, kernels of descriptors are exponential, which are less smooth than Gaussian kernels.
         kernels: list[Any] = [(None, None)] if large else [(None, width) for width in EQUAL_WIDTHS if equal]
         if not plain:
             kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
@@ -162,7 +162,7 @@ class MoleculePredictor(GraphPredictor):
             )
             for atoms in ATOMS
         ]  # fmt: skip
-        # Beside WL relaxed kernels change models of many molecules little and cost more than all other views.
+        # In addition to WL, relaxed kernels change models of many molecules little and cost more than all other views.
         without = plain and {"wl", "relaxed"} <= set(self.views)
         chosen = [name for name in VIEWS if name in self.views and not (without and name == "relaxed")]
         views = [view for name in chosen for view in made[name]]

@@ -8,16 +8,16 @@ from relaxwl.graphs import Graph, GraphCollection
 
 
 def as_molecules(X: Any, n_jobs: int | None = None) -> list[Any]:
-    """Return RDKit molecules for SMILES, RDKit molecules or a collection that remembers them.
+    """Return RDKit molecules for SMILES, RDKit molecules or a collection that stores them.
 
-    A data frame has one column, or a column called smiles, whatever its case. What cannot be read is an error with its
-    position. Many SMILES are read by ``n_jobs`` processes.
+    A data frame must have one column, or a column called smiles, ignoring case. Errors name the position of a molecule
+    that cannot be read. Many SMILES are read by ``n_jobs`` processes.
 
     >>> [molecule.GetNumAtoms() for molecule in as_molecules(["CCO", "C"])]
     [3, 1]
     """
     if isinstance(X, MoleculeCollection) and all(isinstance(source, str) for source in X.sources):
-        return read_smiles(X.sources, max_atoms=None, n_jobs=n_jobs)  # as large as they were read before
+        return read_smiles(X.sources, max_atoms=None, n_jobs=n_jobs)  # sizes were checked when they were read first
     if isinstance(X, MoleculeCollection):
         return as_molecules(X.sources, n_jobs)
     if isinstance(X, GraphCollection):

@@ -1,4 +1,4 @@
-"""Molecules that belong together in splits: those of one Bemis-Murcko scaffold, and copies of one molecule."""
+"""Groups of molecules that splits keep together: those with the same Bemis-Murcko scaffold, and copies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Graphs in, answers out: estimators and transformers that stand on the kernels."""
+"""Predictors of graphs: estimators and transformers on top of the kernels."""
 
 from relaxwl.predictors.blocks import AveragedKernel
 from relaxwl.predictors.classifier import GraphClassifier

@@ -41,49 +41,48 @@ from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
-# Up to so many objects each kernel has its Gram matrix. Beyond, Gaussian processes take one matrix, of a sum of kernels
-# whose weights regressors learn from a sample of N_WEIGHED, and classifiers set equal; beyond LINEAR_FROM, or if
-# memory is short, and where support vector machines classify at once, there are linear models on explicit features.
+# Maximum number of objects for which each kernel has its Gram matrix. For more, Gaussian processes use the matrix of a
+# sum of kernels, whose weights regressors learn from a sample of N_WEIGHED and classifiers set equal. Linear models on
+# explicit features are used beyond LINEAR_FROM, if memory is short, and always in place of support vector machines.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
-# Objects whose covariance is factored where kernels are not weighed: they precondition, and say what deviations are.
+# Number of objects whose covariance is factored if kernels are not weighted: as preconditioner, and for deviations.
 N_FACTORED = 500
-# Share of the variance that is noise there. The likelihood, which takes memberships of classes for numbers with normal
-# errors, finds less noise than predicts best, and cross-validated scores of rare classes are too uncertain to choose.
+# Noise in that case, as a share of the variance. The likelihood, which treats class memberships as numbers with normal
+# errors, finds less noise than is best, and cross-validated scores of rare classes are too uncertain to choose it.
 CLASS_NOISE = 0.5
-# Targets, evenly spaced, whose weights of kernels are averaged.
+# Maximum number of targets for which weights of kernels are learned; the weights are averaged.
 N_WEIGHED_TARGETS = 6
-# Graphs of shards whose distances to cluster centers say what is usual.
+# Number of graphs of shards whose distances to cluster centers are the reference of novelty scores.
 N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
 ONE_MATRIX = "a Gram matrix for each kernel: too many {}; "
 LEARNED, EQUAL = "their weights are learned from {:,}", "all weigh the same"
-# Gram matrices that are in memory at the same time: the blocks, a combination, and what a solver copies.
+# Number of Gram matrices in memory at the same time: the blocks, a combination, and the copies of a solver.
 N_MATRICES = 8
-# The same where there is one of all kernels, and a part of it that is made or learned from.
+# The same if there is one matrix of all kernels, and a part of it that is computed or used in learning.
 N_COMBINED_MATRICES = 3
-# The part of a time limit that fitting kernels may take; the rest is for choosing, which takes longer of many objects.
+# Share of a time limit for fitting kernels, and the share for many objects, for which selection takes longer.
 KERNEL_SHARE, LARGE_KERNEL_SHARE = 0.7, 0.5
-# Objects that are scored at once; fewer where they are compared with more than MATRICES_UP_TO.
+# Number of objects that are scored at a time; fewer if they are compared with more than MATRICES_UP_TO.
 BATCH = 2048
-# What a model file keeps of every predictor, beside its parameters.
+# Attributes that a model file contains for every predictor, in addition to its parameters.
 KEPT = (
     "report_", "classes_", "target_names_", "kernel_weights_", "n_objects_in_", "names_", "columns_", "_heads",
     "_blocks", "_novelty", "_takes_extra", "_split", "_is_table",
 )  # fmt: skip
-# Share of the training objects that calibration="split" sets aside.
+# Share of the training objects that calibration="split" holds out.
 SPLIT_SHARE = 0.25
 
 
 class GraphPredictor(GraphEstimator):
     """Base class of predictors; see :class:`GraphClassifier` and :class:`GraphRegressor`.
 
-    Subclasses for other objects than graphs say how these are read (``_objects``) and which views they bring
-    (``_views``).
+    Subclasses for objects other than graphs define how these are read (``_objects``) and their views (``_views``).
     """
 
     report_: FitReport | FitReports
     kernel_weights_: dict[str, float]
-    # Names of the training objects, and the columns of the table that they came from, where these are known.
+    # Names of the training objects, and the columns of their table, if these are known.
     names_: tuple[str | None, ...] | None = None
     columns_: dict[str, Any] | None = None
     _head_kinds: tuple[type, ...]
@@ -104,7 +103,7 @@ class GraphPredictor(GraphEstimator):
     _linear_head: Any
     _task: str
     _is_table: bool
-    # Objects with the same number are copies, which folds keep together; None where there are none.
+    # Objects with the same number are copies, which folds do not separate; None if there are none.
     _copies: Int64 | None = None
 
     def fit(self, X: Any, y: Any = None, extra: Any = None, sample_weight: Any = None) -> Self:
@@ -192,10 +191,10 @@ class GraphPredictor(GraphEstimator):
         return self
 
     def _check_shards(self, shards: Any) -> None:
-        """Refuse shards that the predictor cannot be fitted to."""
+        """Raise an error for shards to which the predictor cannot be fitted."""
 
     def _plan(self, views: list[View], left_out: list[str], n_objects: int, targets: list[Target]) -> None:
-        """Keep which views are fitted, and to how many objects; linear models have no use for all."""
+        """Store the views to be fitted, the number of objects, and the targets."""
         self._blocks = KernelBlocks(views, left_out)
         self.n_objects_in_, self.names_ = n_objects, None
         self._keep_targets(targets)
@@ -203,7 +202,7 @@ class GraphPredictor(GraphEstimator):
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         self._copies = self._find_copies(objects)
-        # Gaussian processes take no weights; where linear models would do as well, these are used.
+        # Gaussian processes do not support weights, so linear models are used if there are many objects.
         weighted = weights is not None and bool(np.ptp(weights) > 0)
         large = self._is_large(len(objects)) or (weighted and self._are_many(len(objects)))
         self._plan(*self._views(objects, large), len(objects), targets)
@@ -216,10 +215,10 @@ class GraphPredictor(GraphEstimator):
         return self
 
     def _fit_combined(self, objects: Objects, targets: list[Target]) -> dict[str, Any]:
-        """Fit all kernels, weigh them, and return the Gram matrix of their weighted sum."""
+        """Fit all kernels, weight them, and return the Gram matrix of their weighted sum."""
         left = self._deadline.remaining()
         limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
-        # Weights of kernels and of columns help regression, and cost accuracy in classification.
+        # Weights of kernels and of columns improve regression, but decrease accuracy in classification.
         weighed, numbers = self._weighed_targets(targets), None
         if weighed:
             numbers = np.zeros((len(objects), len(weighed)))
@@ -237,13 +236,13 @@ class GraphPredictor(GraphEstimator):
         return {COMBINED: self._blocks.gram()}
 
     def _weighed_targets(self, targets: list[Target]) -> list[Target]:
-        """Return some of the targets, evenly spaced, by which kernels are weighed; none where they are classes."""
+        """Return some evenly spaced targets, by which kernels are weighted; none if they are classes."""
         numbers = [target for target in targets if target.classes is None]
         some = np.linspace(0, len(numbers) - 1, min(N_WEIGHED_TARGETS, len(numbers))).astype(np.int64)
         return [numbers[place] for place in some]
 
     def _learned_shares(self, targets: list[Target], names: list[str]) -> list[dict[str, float]]:
-        """Return the shares of kernels that a process learns of each target, from a sample of objects that have it."""
+        """Return the shares of kernels that a process learns for each target, from a sample of objects that have it."""
         shares: list[dict[str, float]] = []
         for target in targets:
             places = np.argsort(target.values, kind="stable")
@@ -261,7 +260,7 @@ class GraphPredictor(GraphEstimator):
     def _fit_heads(self, inputs: Any, targets: list[Target], weights: Float64 | None) -> None:
         """Fit a head for each target: to Gram matrices by name, to features, or to the features of shards.
 
-        Each target may take an equal part of the time that is left.
+        Each target may take an equal part of the remaining time.
         """
         large = not isinstance(inputs, dict)
         self._heads: list[Any] = []
@@ -299,14 +298,14 @@ class GraphPredictor(GraphEstimator):
             }
 
     def _finish(self, graphs: GraphCollection, targets: list[Target]) -> None:
-        """Fit what says how novel graphs are, write the report, and forget what no head uses."""
+        """Fit the measure of novelty, write the report, and remove views that no head uses."""
         self._fit_novelty(graphs)
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
         heads: list[Any] = [head for head in self._heads if head is not None]
         if heads and self._compares():
-            # A process that finds noise alone keeps all blocks, whatever those of other targets weigh.
+            # A process that finds only noise keeps all blocks, regardless of their weights for other targets.
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
         self.__dict__.pop("_fitted_views", None)
 
@@ -474,13 +473,13 @@ class GraphPredictor(GraphEstimator):
         return next((kernel.directed_ for kernel in kernels if isinstance(kernel, GraphKernel)), None)
 
     def _objects(self, X: Any, extra: Any, directed: bool | None = None) -> Objects:
-        """Read graphs, as the parameters say; ``directed`` is the type of graphs that do not tell."""
+        """Read graphs according to the parameters; ``directed`` is the type of graphs whose direction is unknown."""
         names = ("node_label", "edge_label", "node_attributes", "edge_attributes", "symmetrize", "missing")
         graphs = X
         if not isinstance(X, GraphCollection):
             directed = self.directed if directed is None else directed
             graphs = as_collection(X, directed=directed, **{name: getattr(self, name) for name in names})
-        # Each kernel would warn of what others take up.
+        # Each kernel would warn of labels or attributes that other kernels use.
         return Objects(graphs.with_parts(given=()), None if extra is None else as_table(extra, len(graphs)))
 
     def _find_copies(self, objects: Objects) -> Int64 | None:
@@ -488,9 +487,9 @@ class GraphPredictor(GraphEstimator):
         return None
 
     def _views(self, objects: Objects, large: bool = False) -> tuple[list[View], list[str]]:
-        """Return the views to fit, the cheapest first, and in words what was left out and why.
+        """Return the views to fit, the cheapest first, and descriptions of omitted views with the reasons.
 
-        With ``large`` those whose features linear models take.
+        With ``large``, these are the views for linear models.
         """
         effort = getattr(self, "effort", "quick")
         if large and effort == "balanced":
@@ -502,18 +501,18 @@ class GraphPredictor(GraphEstimator):
         return views, left_out
 
     def _are_many(self, n_objects: int) -> bool:
-        """Say whether there are too many objects for a Gram matrix of each kernel."""
+        """Return whether there are too many objects for a Gram matrix of each kernel."""
         return n_objects > MATRICES_UP_TO
 
     def _is_large(self, n_objects: int) -> bool:
-        """Say whether there are too many objects for Gram matrices; what is free at the moment does not count."""
+        """Return whether there are too many objects for Gram matrices, regardless of the memory that is free now."""
         by_process = not self._kernel_head.takes_weights
         most = LINEAR_FROM if by_process else min(LINEAR_FROM, MATRICES_UP_TO)
         n_matrices = N_COMBINED_MATRICES if self._are_many(n_objects) else N_MATRICES
         return n_objects > most or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 
     def _fit_views(self, objects: Objects, large: bool = False) -> Any:
-        """Fit all kernels, without targets; return the Gram matrix of each block, or if there are many the features."""
+        """Fit all kernels, without targets; return the Gram matrix of each block, or the features of many objects."""
         left = self._deadline.remaining()
         limit = None if left is None else max((LARGE_KERNEL_SHARE if large else KERNEL_SHARE) * left, 1e-3)
         fit = self._blocks.fit_features if large else self._blocks.fit
@@ -529,7 +528,7 @@ class GraphPredictor(GraphEstimator):
         return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline, combinations, favored)
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
-        """Take the clusters that are there for a measure of novelty, or make some."""
+        """Fit a measure of novelty on existing clusters, or on new ones."""
         views = getattr(self, "_fitted_views", self._blocks.views)
         fitted = [view.kernel for view in views if isinstance(view, CountView)]
         relaxed = (kernel for kernel in fitted if isinstance(kernel, RelaxedWeisfeilerLehman))
@@ -561,18 +560,18 @@ class GraphPredictor(GraphEstimator):
         return weights
 
     def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
-        """Return the weights of the objects that have a target, those of classes included; None where all are 1."""
+        """Return the weights of the objects that have a target, including class weights; None if all are 1."""
         return None if weights is None else weights[target.rows]
 
     def _check_weights(self, targets: list[Target], weights: Float64 | None, large: bool) -> None:
-        """Refuse weights of objects and classes that heads do not take, before any kernel is fitted."""
+        """Raise an error for weights of objects or classes that heads do not support, before any kernel is fitted."""
         for target in targets:
             own = None if target.is_constant else self._target_weights(target, weights)
             if not large and not self._kernel_head.takes_weights and own is not None and np.ptp(own) > 0:
                 raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
 
     def _target_number(self, target: Any) -> int:
-        """Return the place of a target, given by name or place; it may be left out where there is one alone."""
+        """Return the index of a target, given by name or index; it may be omitted if there is only one."""
         check_is_fitted(self)
         names = self.target_names_
         if target is None and len(names) == 1:
@@ -587,7 +586,7 @@ class GraphPredictor(GraphEstimator):
         return int(place)
 
     def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
-        """Return the nonconformity scores of the objects that were set aside, under the model of the others."""
+        """Return the nonconformity scores of the held-out objects under the model of the others."""
         head = self._heads[number]
         rows = np.intersect1d(target.rows, held_out)[: None if head else 0]
         values, zeros = target.values[np.searchsorted(target.rows, rows)], np.zeros(len(rows), np.int64)
@@ -602,7 +601,7 @@ class GraphPredictor(GraphEstimator):
         return Calibration(zeros, np.concatenate(scores), zeros if target.classes is None else values)
 
     def _calibrated(self, X: Any, coverage: float, number: int, extra: Any) -> Iterator[tuple[Any, Calibration]]:
-        """Yield what the models of the folds (or that of all but what was set aside) say of a batch, and scores."""
+        """Yield the outputs of the models of the folds (or of the model without held-out objects), and scores."""
         check_coverage(coverage)
         head, split = self._heads[number], bool(self._split)
         for batch in self._batches(X, extra):
@@ -611,11 +610,11 @@ class GraphPredictor(GraphEstimator):
             yield outputs, self._split[number] if split else head.calibration
 
     def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
-        """Return the task in words, and the score and name of a predictor that does not look at the objects."""
+        """Return the task in words, and the score and name of a predictor that ignores the objects."""
         raise NotImplementedError
 
     def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
-        """Return the predictions, and which column of the head's values each of them is about."""
+        """Return the predictions, and the column of the head's values to which each of them belongs."""
         raise NotImplementedError
 
     def _report(self, head: Any, target: Target) -> FitReport:
@@ -641,7 +640,7 @@ class GraphPredictor(GraphEstimator):
     # ------------------------------------------------------------------------------------------------- predicting
 
     def _batches(self, X: Any, extra: Any) -> Iterator[Objects]:
-        """Yield objects, a batch at a time."""
+        """Yield objects in batches."""
         check_is_fitted(self)
         objects = self._objects(X, extra, self._directed)
         if (extra is not None) != self._takes_extra:
@@ -654,15 +653,15 @@ class GraphPredictor(GraphEstimator):
             yield objects.take(np.arange(start, stop))
 
     def _batch_size(self) -> int:
-        """Return how many objects are scored at once: fewer where each is compared with many."""
+        """Return the number of objects scored at a time: fewer if each is compared with many."""
         return max(1, min(BATCH, BATCH * MATRICES_UP_TO // self.n_objects_in_)) if self._compares() else BATCH
 
     def _compares(self) -> bool:
-        """Say whether predictions compare objects with the training objects, which linear models do not."""
+        """Return whether predictions compare objects with the training objects; those of linear models do not."""
         return not any(isinstance(head, Linear) for head in self._heads)
 
     def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> Iterator[tuple[Any, ...]]:
-        """Yield what the heads of some targets predict from: features, or blocks with the training objects."""
+        """Yield the inputs of the heads of some targets: features, or blocks with the training objects."""
         heads = [self._heads[number] for number in numbers]
         if heads and isinstance(heads[0], Linear):
             yield from [(self._blocks.features(objects),)] * len(heads)
@@ -672,19 +671,19 @@ class GraphPredictor(GraphEstimator):
     def _compared(
         self, represented: list[Any], heads: Sequence[Any], calibrating: bool = False
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield blocks between represented and training objects, and of each alone, as each head takes them."""
+        """Yield, for each head, the blocks between represented and training objects, and of each object with itself."""
         wanted = [head.calibration_rows if calibrating else head.rows for head in heads]
         rows = wanted[0] if len(heads) == 1 else np.unique(np.concatenate(wanted))
         blocks, own = self._blocks.matrices(represented, self._blocks.training(rows)), self._blocks.own(represented)
         if len(heads) == 1:
             yield blocks, own
             return
-        for some in wanted:  # one after the other: each is a copy
+        for some in wanted:  # one after the other, because each is a copy
             places = np.searchsorted(rows, some)
             yield {name: block[:, places] for name, block in blocks.items()}, own
 
     def _explained(self, batch: Objects, number: int) -> Iterator[NodeEffects]:
-        """Yield what the nodes of each object do to what is predicted for it."""
+        """Yield the effects of the nodes of each object on its prediction."""
         head = self._heads[number]
         (arrays,) = self._inputs(batch, [number])
         predictions, columns = self._predicted(number, arrays)
@@ -707,7 +706,7 @@ class GraphPredictor(GraphEstimator):
             )
 
     def _column_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ColumnEffect]:
-        """Return what single columns of vectors do to a prediction: how it changes when one is at its mean."""
+        """Return the effects of single columns of vectors: the change of the prediction if one is set to its mean."""
         represented: list[Any] = []
         effects: list[ColumnEffect] = []
         for place, view in enumerate(() if isinstance(head, Linear) else self._blocks.views):
@@ -725,9 +724,9 @@ class GraphPredictor(GraphEstimator):
         return sorted(effects, key=lambda effect: -abs(effect.effect))
 
     def _cluster_effects(self, one: Objects, head: Any, column: int, value: float) -> list[ClusterEffect]:
-        """Return what the clusters of an object's nodes do to a prediction, the strongest first."""
+        """Return the effects of the clusters of an object's nodes on a prediction, the strongest first."""
         represented, effects = self._blocks.represent(one), []
-        # Relaxed kernels come last and are asked first: their trees are the centers of clusters.
+        # Views in reverse order, because relaxed kernels come last, and their trees are centers of clusters.
         for place, view in reversed(list(enumerate(() if isinstance(head, Linear) else self._blocks.views))):
             if not isinstance(view, CountView) or not view.has_clusters:
                 continue
@@ -742,7 +741,7 @@ class GraphPredictor(GraphEstimator):
     def _values_with(
         self, represented: list[Any], place: int, changed: Any, n: int, head: Any, column: int
     ) -> list[float]:
-        """Return a head's values of one object with other representations, ``n`` of them, in one of the views."""
+        """Return a head's values of one object for each of ``n`` changed representations in one of the views."""
         same = np.zeros(n, np.int64)
         rows = [view.take(whole, same) for view, whole in zip(self._blocks.views, represented, strict=True)]
         rows[place] = changed
@@ -762,7 +761,7 @@ def _rows(inputs: Any, rows: Int64, n_objects: int, is_last: bool) -> Any:
 
 
 def _renumber(head: Any, rows: Int64) -> None:
-    """Let a head that learned from some of the training objects know them by their places among all."""
+    """Renumber the training objects of a head, which learned from some of them, by their places among all."""
     head.rows = rows[head.rows]
     if isinstance(head, KernelSVM):
         head.svm = replace(head.svm, support=rows[head.svm.support])

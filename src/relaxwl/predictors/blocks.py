@@ -23,12 +23,12 @@ from relaxwl.predictors.views import Objects, VectorView, View
 
 Kinds = tuple[tuple[str, ...], ...]
 
-# Blocks of nodes as vectors: of structure alone, or with attributes; at depth 0 without their neighbors. What contains
-# them is favored in the choice.
+# Blocks of nodes as vectors: of structure alone, or with attributes; at depth 0 without their neighbors. Combinations
+# that contain them are favored in the selection.
 STRUCTURE, VECTORS = ("structure, depth 0", "structure"), ("vectors, depth 0", "vectors")
 NODE_VECTORS = (*STRUCTURE, *VECTORS)
-# What model selection chooses from: kinds of kernels that weigh equally, each the mean of some blocks. What is not
-# there is skipped.
+# Candidates of model selection: kinds of kernels with equal weights, each the mean of some blocks. Missing blocks are
+# skipped.
 COMBINATIONS: dict[str, Kinds] = {
     "all": (("exact",), ("fine", "coarse"), ("paths",)),
     "all + structure": (("exact",), ("fine", "coarse"), ("paths",), STRUCTURE),
@@ -41,11 +41,11 @@ COMBINATIONS: dict[str, Kinds] = {
     "exact": (("exact",),),
     "attributes": (("exact",), ("fine", "coarse"), ("paths",), ("attributes",)),
 }
-# What the sum of all blocks is called.
+# Name of the sum of all blocks.
 COMBINED = "all kernels"
-# Rows of a large Gram matrix that are made together.
+# Number of rows of a large Gram matrix that are computed at a time.
 GRAM_ROWS = 512
-# A similarity that does not tell the training objects apart, but for rounding, has no scale.
+# Relative variance below which a similarity is constant on the training objects, up to rounding, and has no scale.
 CONSTANT = 1e-9
 
 
@@ -58,16 +58,16 @@ class KernelBlocks:
     Parameters
     ----------
     views : sequence of View
-        The cheapest first.
+        The views, the cheapest first.
     left_out : sequence of str, default=()
-        What is not among them, and why.
+        Descriptions of omitted views, with reasons.
 
     Attributes
     ----------
     views : list of View
-        Those that were fitted.
+        The fitted views.
     scales : list of list of float
-        What each similarity of each view is multiplied by.
+        Factor of each similarity of each view.
     """
 
     def __init__(self, views: Sequence[View], left_out: Sequence[str] = ()) -> None:
@@ -108,7 +108,7 @@ class KernelBlocks:
     ) -> None:
         """Fit the views as :meth:`fit` does, but scale similarities on some of the objects; no large matrix is made.
 
-        Given standardized targets (n_objects, n_targets), columns of vectors are weighed by what they do to them.
+        Given standardized targets (n_objects, n_targets), columns of vectors are weighted by their relevance to them.
         """
         rows = np.linspace(0, len(objects) - 1, min(n_sampled, len(objects))).astype(np.int64)
 
@@ -120,13 +120,13 @@ class KernelBlocks:
         self._fit_views(objects, add, seconds, verbose)
 
     def varying_names(self) -> list[str]:
-        """Return the names of the blocks that tell the training objects apart; of all blocks where none does."""
+        """Return the names of the blocks that are not constant on the training objects, or of all if none is."""
         both = zip(self.views, self.scales, strict=True)
         pairs = [pair for view, scales in both for pair in zip(view.blocks, scales, strict=True)]
         return list(dict.fromkeys(block for block, scale in pairs if scale > 0)) or self.names
 
     def combine(self, weights: Mapping[str, float]) -> None:
-        """Make one block of all, the sum of the blocks by their weights; forget similarities without weight."""
+        """Replace all blocks by one, their weighted sum; remove similarities without weight."""
         views, totals = [], []
         for view, scales in zip(self.views, self.scales, strict=True):
             shares = np.zeros(len(scales))
@@ -138,19 +138,19 @@ class KernelBlocks:
             views.append((view, np.flatnonzero(shares)))
             totals.append(shares)
         kept = [place for place, (_, used) in enumerate(views) if len(used)]
-        if not kept:  # no similarity tells the objects apart: one of them will do
+        if not kept:  # all similarities are constant: keep one of them
             views[0], kept = (views[0][0], np.zeros(1, np.int64)), [0]
         self.scales = []
         for place in kept:
             view, used = views[place]
             view.select(used)
             view.blocks = (COMBINED,) * len(used)
-            # A block is the mean over views of means over similarities: this makes it their sum.
+            # A block is the mean over views of means over similarities; these factors convert it to the sum.
             self.scales.append((totals[place][used] * len(used) * len(kept)).tolist())
         self.views = [views[place][0] for place in kept]
 
     def gram(self) -> NDArray[np.float32]:
-        """Return the Gram matrix of the training objects in the only block, in single precision: it may be large."""
+        """Return the Gram matrix of the training objects in the only block, in single precision to save memory."""
         n_objects = self.views[0].n_training()
         total = np.empty((n_objects, n_objects), np.float32)
         for start, stop in spans(n_objects, GRAM_ROWS):
@@ -162,9 +162,9 @@ class KernelBlocks:
         return total
 
     def fit_features(self, objects: Objects, seconds: float | None = None, verbose: int = 0) -> list[csr_array]:
-        """Fit the views within some seconds (the first in any case); return their explicit features side by side.
+        """Fit the views within some seconds (the first in any case); return their concatenated explicit features.
 
-        They are returned some rows at a time and in single precision: of a million objects they take much memory.
+        They are returned as blocks of rows in single precision, because a million objects take much memory.
         """
         places = [np.arange(*span) for span in spans(len(objects), ROWS_AT_ONCE)]
         parts: list[list[csr_array]] = [[] for _ in places]
@@ -181,7 +181,7 @@ class KernelBlocks:
     def _fit_views(
         self, objects: Objects, add: Callable[[View, Any], None], seconds: float | None, verbose: int
     ) -> None:
-        """Fit the views one by one, and yield each with its training objects; record omitted views with the reason."""
+        """Fit the views one by one, and pass each with its training objects to ``add``; record omitted views."""
         deadline, planned = Deadline(seconds), self.views
         self.views = []
         refusal: MemoryRefusal | None = None
@@ -194,7 +194,7 @@ class KernelBlocks:
                 with time_limit(left if self.views else None):
                     add(view, view.fit(objects))
             except TimeLimitReached:
-                if not self.views or deadline.remaining() != 0:  # the limit of whoever called
+                if not self.views or deadline.remaining() != 0:  # the time limit of the caller
                     raise
                 self.left_out.append(f"{view.name}: not finished within the time limit for kernels of {seconds:.2g} s")
                 continue
@@ -209,7 +209,7 @@ class KernelBlocks:
             raise refusal
 
     def represent(self, objects: Objects) -> list[Any]:
-        """Return objects as each view represents them."""
+        """Return the representation of objects in each view."""
         return [view.represent(objects) for view in self.views]
 
     def matrices(self, x: list[Any], y: list[Any] | None = None) -> dict[str, Float64]:
@@ -222,7 +222,7 @@ class KernelBlocks:
         return self._mean([view.own(one) for view, one in zip(self.views, x, strict=True)])
 
     def training(self, rows: Int64) -> list[Any]:
-        """Return some of the training objects as the views represent them."""
+        """Return the representation of some training objects in each view."""
         return [view.take(view.training, rows) for view in self.views]
 
     def keep(self, blocks: Collection[str]) -> None:
@@ -237,7 +237,7 @@ class KernelBlocks:
         return csr_array(hstack(parts, format="csr"))
 
     def node_features(self, objects: Objects) -> csr_array:
-        """Return the features of one object, node by node: rows add up to the object's, vectors beside it aside."""
+        """Return the features of one object, node by node; rows sum to the object's features, except for vectors."""
         return csr_array(hstack([view.node_features(objects) for view in self.views], format="csr"))
 
     def _mean(self, found: list[list[Float64]]) -> dict[str, Float64]:
@@ -266,8 +266,8 @@ def _add_means(totals: dict[str, Float64], view: View, arrays: list[Float64], sc
 def _scale(matrix: Float64) -> float:
     """Return the inverse of the variance of the training objects, or 0 if they are all equal.
 
-    A support vector machine and a Gaussian process with a mean of its own do not feel a constant that is added to a
-    kernel, so this is the scale of the centered kernel, and there is no need to center.
+    A constant that is added to a kernel does not change a support vector machine, or a Gaussian process with its own
+    mean, so this is the scale of the centered kernel, and centering is not necessary.
     """
     diagonal = float(matrix.diagonal().mean())
     variance = diagonal - float(matrix.mean())
@@ -275,10 +275,10 @@ def _scale(matrix: Float64) -> float:
 
 
 def averages(blocks: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return the combinations that differ where these blocks are there: one over the share of each block, by name.
+    """Return the distinct combinations of these blocks, by name: one over the share of each block.
 
-    Vectors beside the graphs (the block "extra") join every average, or stand alone. Where no combination is known, all
-    blocks weigh the same.
+    Additional vectors (the block "extra") are added to every average, or used alone. If no combination is known, all
+    blocks have equal weights.
 
     >>> averages(["exact", "extra"])
     {'all + extra': {'exact': 2, 'extra': 2}, 'all': {'exact': 1}, 'extra': {'extra': 1}}
@@ -299,7 +299,7 @@ def averages(blocks: Collection[str]) -> dict[str, dict[str, float]]:
 
 
 def kinds_of(combination: str, there: Collection[str]) -> Kinds:
-    """Return the kinds of kernels of a combination, without the blocks that are not there."""
+    """Return the kinds of kernels of a combination, without missing blocks."""
     check_choice("combination", combination, COMBINATIONS)
     kinds = (tuple(block for block in kind if block in there) for kind in COMBINATIONS[combination])
     return tuple(kind for kind in kinds if kind)
@@ -500,7 +500,7 @@ class AveragedKernel(GraphKernel):
         return self._combined(self._blocks.own(x), settings)
 
     def _combined(self, blocks: Mapping[str, Float64], settings: Sequence[Settings]) -> list[Float64]:
-        """Return the mean of each combination's kinds; that of "all", or of all blocks, where none of them is there."""
+        """Return the mean of each combination's kinds; that of "all", or of all blocks, if all kinds are missing."""
         self._check_settings(settings, "combination")
         found = []
         for setting in settings:

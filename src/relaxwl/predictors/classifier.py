@@ -256,7 +256,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         found = []
         for number, (known, values) in enumerate(known_values(y, len(tables[0]), self._is_table)):
             classes = self._classes[number].tolist()
-            # A class that was not there in fitting counts as wrong: it gets a column that is never predicted.
+            # A class that was not seen in fitting counts as wrong: its column is never predicted.
             names = {name: code for code, name in enumerate(classes)}
             codes = np.array([names.get(value, len(classes)) for value in values], np.int64)
             table = tables[number][known]

@@ -12,11 +12,11 @@ from relaxwl.graphs import Graph
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.unfolding.tree import UnfoldingTree
 
-# Clusters that are shown beside a picture, and nodes of their trees.
+# Number of clusters that are shown beside a picture, and maximum number of nodes of their trees.
 N_SHOWN, N_TREE_NODES = 4, 14
-# Graphs with more nodes are cut around those with the strongest effects.
+# Maximum number of nodes that are drawn; larger graphs are cut around the nodes with the strongest effects.
 MAX_DRAWN_NODES = 300
-# Effects below this share of the strongest are not colored.
+# Share of the strongest effect below which effects are not colored.
 LEAST_SHARE = 0.05
 
 
@@ -233,7 +233,7 @@ class NodeEffects:
             lit[list(one.nodes)] = np.sign(one.effect)
             verb = "raises" if one.effect > 0 else "lowers"
             center = f"<p>{escape(one.text)}</p>" if one.tree is None else one.tree.to_svg(N_TREE_NODES, collapse=True)
-            if self.graph.node_labels is None:  # then trees have the label 0 throughout
+            if self.graph.node_labels is None:  # then all labels in trees are 0
                 center = center.replace(">0</text>", "></text>")
             figures.append(
                 f'<figure style="margin:0">{self._picture(lit, 1.0)}{center}'
@@ -250,7 +250,7 @@ class NodeEffects:
     ) -> str:
         largest = strongest or float(np.abs(effects).max(initial=0.0)) or 1.0
         if self.molecule is not None:
-            # Without the line that only a file needs.
+            # Without the XML declaration, which only a file needs.
             return drawing.molecule_svg(self.molecule, effects, strongest=largest).partition("?>")[2]
         strong = np.flatnonzero(np.abs(effects) > LEAST_SHARE * largest)
         lit = strong[np.argsort(-np.abs(effects[strong]), kind="stable")][: MAX_DRAWN_NODES // 2]

@@ -16,7 +16,7 @@ from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.gram import InvertedCounts, divide_by_lengths, divide_by_unions
 
 METRICS = ("tanimoto", "cosine")
-# Parts added one by one are put together when there are more than this: a query goes through each.
+# Maximum number of separately added parts, which are then merged, because a query goes through each.
 MAX_PARTS = 16
 
 
@@ -153,7 +153,7 @@ class GraphIndex(BaseEstimator):
 
 
 def _largest(values: Float64, k: int) -> Int64:
-    """Return the places of the k largest values, the largest first, of equals the first."""
+    """Return the positions of the k largest values, the largest first; ties go to the first."""
     least = np.partition(values, len(values) - k)[len(values) - k]
     candidates = np.flatnonzero(values >= least)
     order: Int64 = np.lexsort((candidates, -values[candidates]))

@@ -9,16 +9,16 @@ from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.levels import RowPlacement, refined
 
-# Partitions that are looked at: the distances to the centers of further ones say little more.
+# Number of partitions in use: distances to the centers of more partitions add little information.
 N_CHAINS = 4
-# The share of the fitted graphs that are nearer than what counts as novel.
+# Share of the fitted graphs with a novelty below 1.
 QUANTILE = 0.95
 
 
 class Novelty:
     """Compares the mean distance of a graph's neighborhoods to their clusters with that of the fitted graphs.
 
-    The kernel is fitted and relaxed; distances of each depth and partition are measured in their mean over the fitted
+    The kernel is fitted and relaxed; distances of each depth and partition are divided by their mean over the fitted
     graphs' nodes.
     """
 
@@ -48,11 +48,11 @@ class Novelty:
         return self
 
     def score(self, graphs: GraphCollection) -> Float64:
-        """Return 1 for graphs that are farther than 95 % of the fitted graphs, and in proportion for others."""
+        """Return 1 for graphs at the 95 % quantile of the fitted graphs, and proportional values for others."""
         return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
 
     def _fitted_distances(self, graphs: GraphCollection) -> Float64:
-        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit where it tells.
+        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit if possible.
 
         Trees are refined again, which is cheap, but not assigned: their clusters and distances are still known.
         """
@@ -62,9 +62,9 @@ class Novelty:
             for partition in levels:
                 members = partition.members_
                 if not isinstance(members, RowPlacement) or not self.kernel.approximate:
-                    return self._distances(graphs)  # they were tallied already
+                    return self._distances(graphs)  # they were already summarized
                 if members.number.sum() != graphs.n_nodes:
-                    return self._distances(graphs)  # a sample of the graphs, which has other distinct trees
+                    return self._distances(graphs)  # a sample of the graphs with other distinct trees
                 _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
                 ids, n_below = members.labels[row_of_node], len(partition)
                 rows += [members.distances[row_of_node]] if partition.depth else []

@@ -1,4 +1,4 @@
-"""Predictors in model files: the part of the schema that is theirs, and how their parts must fit each other."""
+"""Predictors in model files: their part of the schema, and checks that their parts are consistent."""
 
 import os
 from typing import Any
@@ -49,14 +49,14 @@ from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, VectorView
 
-# What numbers are divided by: smaller ones would make others infinite.
+# Minimum of numbers by which others are divided, so that results are finite.
 TINY = 1e-100
 POSITIVE = number(TINY, 1 / TINY)
 _line, _table, _cube = (vector(np.float64, ndim, least=-HUGE, most=HUGE) for ndim in (1, 2, 3))
 
 
 def load_predictor(path: str | os.PathLike[str], kinds: tuple[type, ...]) -> Any:
-    """Read a predictor of one of these classes; nothing in the file is executed."""
+    """Read a predictor of one of these classes; no content of the file is executed."""
     import_kernels()
     inside = {kind.__name__: kind for kind in descendants(CountKernel)}
     return load_model(path, {kind.__name__: kind for kind in kinds}, inside)
@@ -105,7 +105,7 @@ def _check_vector_view(view: VectorView) -> None:
 def _check_scaler(scaler: ColumnScaler) -> None:
     _ascending(scaler.kept_, "kept_", scaler.n_columns_)
     _shaped(scaler, mean_=scaler.kept_.shape, deviation_=scaler.kept_.shape)
-    # Columns that vary less, for their size, are not kept; their scaled values could not be squared.
+    # Columns that vary less, relative to their mean, are not kept, because their scaled values would be too large.
     inside = np.abs(scaler.mean_) <= 1e13 * scaler.deviation_
     require(inside.all(), "mean_ must not be far larger than deviation_")
 
@@ -289,7 +289,7 @@ fitted("GraphClassifier", classes_=_classes)
 
 
 def check_predictor(model: Any) -> None:
-    """Check that heads, blocks and training objects of a predictor that comes from a file fit each other."""
+    """Check that heads, blocks and training objects of a predictor from a file are consistent."""
     heads = [head for head in model._heads if head is not None]
     _distinct(heads, "heads")
     _distinct([process for head in heads for process in getattr(head, "processes", [])], "processes")

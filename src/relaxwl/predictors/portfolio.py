@@ -1,7 +1,7 @@
 """The kernels that a predictor averages, by effort: few fits, several views of each.
 
-Many cheap partitions (random trees as centers, one exact assignment, no rounds of k-means) beat few good ones, as many
-random trees beat one in a forest; and an average of kernels needs no choice, which small inner folds make badly.
+Many cheap partitions (random trees as centers, one exact assignment, no rounds of k-means) perform better than few good
+ones, as in a random forest; and an average of kernels needs no selection, which is unreliable on small inner folds.
 """
 
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from relaxwl.predictors.views import CountView
 
 EFFORTS = ("quick", "balanced", "thorough")
 
-# Multiples of √trees: many small clusters, and few large ones. The largest numbers come first, so that no worker is
-# left with a long one at the end.
+# Numbers of clusters as multiples of √trees: many small clusters, and few large ones. The largest come first, so that
+# workers end at about the same time.
 FINE, COARSE = (4.0, 2.0), (1.0, 0.5)
 PATH_CLUSTERS = (0.5, 0.25)
-# Pairs of nodes, all graphs together, up to which shortest paths are worth their price.
+# Maximum number of pairs of nodes of all graphs for which shortest paths are worth their cost.
 MAX_PAIRS = 3e7
-# The λ of exp(−λ·D), for distances D that lie between 0 and 1.
+# Values of λ in exp(−λ·D), for distances D from 0 to 1.
 DECAYS = (1.0, 4.0)
-# Vectors that attributes of edges are quantized to.
+# Number of codes to which attributes of edges are quantized.
 N_CODES = 16
-# Vectors of nodes are averaged this often.
+# Number of times that vectors of nodes are averaged over neighbors, and numbers of their clusters (multiples).
 VECTOR_DEPTH = 3
 VECTOR_CLUSTERS = (0.5, 1.0, 2.0, 4.0)
-# From so many nodes, or graphs, on there are a third of the partitions of trees but at least this many, and half as
-# many along shortest paths; and half as many clusters if there are many nodes. So the time is bounded.
+# Numbers of nodes and of graphs from which on there are a third of the partitions of trees, but at least this many, and
+# half as many for shortest paths; and half as many clusters if there are many nodes. This limits the time.
 MANY_NODES, MANY_GRAPHS, FEW_PARTITIONS = 200_000, 2_000, 8
-# As few from so many nodes on if nodes are vectors too, which carry much of the weight.
+# Number of nodes from which on partitions are reduced if nodes are vectors too, which contain much of the information.
 MANY_BESIDE_VECTORS = 20_000
 
 
@@ -59,12 +59,12 @@ def portfolio(
     cost: EditCost | None = None,
     linear: bool = False,
 ) -> tuple[list[CountView], list[str]]:
-    """Return the views to fit on these graphs, the cheapest first, and in words what was left out and why.
+    """Return the views to fit on these graphs, the cheapest first, and descriptions of omitted views with the reasons.
 
-    Labels and attributes of edges are used where they are there. Nodes without labels are also vectors of their
-    structure, and nodes with attributes vectors of these, their structure and their labels. Relaxed kernels of trees
-    take the ``cost``, but for those of edge attributes. With ``linear`` the views are for linear models, which take
-    explicit features; the graphs may then be an empty collection that says what graphs in shards have.
+    Labels and attributes of edges are used if there are any. Nodes without labels are also vectors of their structure,
+    and nodes with attributes vectors of these, their structure and their labels. Relaxed kernels of trees use the
+    ``cost``, except those of edge attributes. With ``linear``, the views are for linear models, which need explicit
+    features; the graphs may then be an empty collection of the same kind as the graphs in shards.
     """
     size, n_nodes = SIZES[effort], graphs.n_nodes
     attributed = graphs.node_attributes is not None and graphs.node_attributes.shape[1] > 0
@@ -117,7 +117,7 @@ def portfolio(
             verbose=max(verbose - 1, 0),
         )
         name = f"nodes as vectors of {'attributes' if attributed else 'structure'}"
-        # Averages over neighbors hide what single nodes are, so these count by themselves too.
+        # Averages over neighbors hide the vectors of single nodes, so these are used separately too.
         settings = ({"max_depth": 0}, {"max_depth": vectors.max_depth})
         views.append(CountView(name, vectors, settings, (f"{block}, depth 0", block)))
     add("coarse", "R-WL* with few clusters", relaxed(size.partitions // 2, COARSE))
@@ -150,7 +150,7 @@ def portfolio(
 
 
 def _spread(values: Float64) -> float:
-    """Return the typical distance of attribute vectors from their mean: what inserting a node costs."""
+    """Return the typical distance of attribute vectors from their mean, used as the cost of inserting a node."""
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)
     means = filled.sum(axis=0) / np.maximum(known.sum(axis=0), 1)

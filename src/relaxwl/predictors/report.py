@@ -73,7 +73,7 @@ class FitReport:
         return "\n".join(lines)
 
     def number(self, value: float) -> str:
-        """Return a score as the report prints it.
+        """Return a score as text for the report.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ class Target:
     values : array
         Their class codes, or their numbers.
     classes : array or None
-        The classes, sorted; one alone where the target is skipped; None for numbers.
+        The classes, sorted; only one if the target is skipped; None for numbers.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Target:
     classes: NDArray[Any] | None = None
 
     def take(self, objects: Int64) -> "Target":
-        """Return the target of some of the objects, given in ascending order; rows are places among these."""
+        """Return the target of some of the objects, given in ascending order; rows are positions among these."""
         inside = np.isin(self.rows, objects)
         rows, values = np.searchsorted(objects, self.rows[inside]), self.values[inside]
         return Target(self.name, rows, values, self.classes)
@@ -61,7 +61,7 @@ def read_targets(
     classification : bool
         Whether targets are classes.
     skip_targets : bool, default=False
-        Keep targets with one class alone, which are predicted as that class, instead of refusing them.
+        Keep targets with a single class, which is then predicted, instead of raising an error.
     """
     columns = y if isinstance(y, Mapping) else getattr(y, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
@@ -89,7 +89,7 @@ def read_targets(
 
 
 def _as_table(y: Any) -> Any:
-    """Return rows of a list of lists as an array of objects, so that gaps and texts may stand beside each other."""
+    """Return rows of a list of lists as an array of objects, which may contain both gaps and strings."""
     if getattr(y, "ndim", None) is not None:
         return y
     rows = list(zip(*y.values(), strict=True)) if isinstance(y, Mapping) else list(y)

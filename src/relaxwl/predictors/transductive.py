@@ -19,9 +19,9 @@ from relaxwl.predictors.targets import read_targets
 class TransductiveClassifier:
     """A ``GraphClassifier`` with kernels that are fitted once on all graphs, without classes.
 
-    Nested cross-validations under the transductive protocol need it: kernels are fitted once, and each fold chooses,
+    Used by nested cross-validation under the transductive protocol: kernels are fitted once, and each fold selects,
     calibrates and learns on its training graphs alone. Predictions differ from those of ``GraphClassifier.fit`` on the
-    training graphs only by what unlabeled graphs tell the kernels.
+    training graphs only by the influence of unlabeled graphs on the kernels.
 
     Parameters
     ----------

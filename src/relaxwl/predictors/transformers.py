@@ -76,7 +76,7 @@ class _AgainstTraining(_OnKernel):
         return np.asarray(self.kernel_.fit_kernel_matrix(self.graphs_), np.float64)
 
     def _graphs(self, X: Any) -> GraphCollection:
-        """Return graphs of the type of the fit, where they do not tell by themselves."""
+        """Return graphs, which are directed as in the fit if their format does not determine it."""
         return X if isinstance(X, GraphCollection) else as_collection(X, directed=self.graphs_.directed)
 
     def _matrix(self, graphs: GraphCollection) -> Float64:
@@ -255,7 +255,7 @@ class KernelDistance(_AgainstTraining):
         matrix = self._fit_matrix(X)
         self._own = np.diagonal(matrix).copy()
         distances = _distances(matrix, self._own, self._own)
-        np.fill_diagonal(distances, 0.0)  # rounding leaves a little
+        np.fill_diagonal(distances, 0.0)  # exact zeros in spite of rounding
         return distances
 
 
@@ -405,7 +405,7 @@ class NodeClusters(_OnKernel):
 
 
 def _network(X: Any, directed: bool | None = None) -> GraphCollection:
-    """Return a collection, also of a single graph; ``directed`` is the type of graphs that do not tell."""
+    """Return a collection, also of a single graph; ``directed`` is used if the format does not determine it."""
     if isinstance(X, GraphCollection):
         return X
     try:
@@ -415,7 +415,7 @@ def _network(X: Any, directed: bool | None = None) -> GraphCollection:
 
 
 def _indicators(ids: Int32, n_clusters: int) -> csr_array:
-    """Return a 1 in the column of each node's cluster, and an empty row where the cluster was not seen in fitting."""
+    """Return a 1 in the column of each node's cluster, and an empty row if the cluster was not seen in fitting."""
     known = ids < n_clusters
     indptr = np.concatenate([[0], np.cumsum(known)])
     return csr_array((np.ones(int(known.sum())), ids[known], indptr), shape=(len(ids), n_clusters))

@@ -1,8 +1,8 @@
 """Views of the objects that predictors learn from: counts of a graph kernel, or vectors, each with several kernels.
 
-A view *represents* objects in its own form, keeps the representation of the training objects, and makes of two
-representations one Gram matrix for each of its similarities. ``blocks`` names the block of kernels that each similarity
-belongs to; similarities of one block are averaged.
+A view *represents* objects in its own form, stores the representation of the training objects, and computes from two
+representations one Gram matrix for each of its similarities. ``blocks`` is the name of the block of kernels of each
+similarity; similarities of one block are averaged.
 """
 
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ from relaxwl.kernels.gram import Products, by_rows
 from relaxwl.learning.relevance import column_weights
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
-# Vectors that the typical distance is taken from.
+# Maximum number of vectors from which the typical distance is computed.
 N_SAMPLED = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """Graphs, with vectors beside them and for molecules with RDKit's molecules, where there are such."""
+    """Graphs, optionally with additional vectors and, for molecules, with RDKit's molecules."""
 
     graphs: GraphCollection
     extra: Float64 | None = None
@@ -44,23 +44,23 @@ class Objects:
 
 
 class View(Protocol):
-    """One way to look at objects, with one or several similarities."""
+    """A description of objects with one or several similarities."""
 
     name: str
     blocks: tuple[str, ...]
     training: Any
 
     def fit(self, objects: Objects) -> Any:
-        """Learn from training objects, and keep and return their representation."""
+        """Learn from training objects, and store and return their representation."""
 
     def represent(self, objects: Objects) -> Any:
-        """Return what :meth:`matrices` needs to know of objects."""
+        """Return the representation of objects for :meth:`matrices`."""
 
     def matrices(self, x: Any, y: Any = None) -> list[Float64]:
         """Return a Gram matrix for each similarity between representations; without ``y`` within ``x``."""
 
     def own(self, x: Any) -> list[Float64]:
-        """Return, for each similarity, that of each object with itself."""
+        """Return, for each similarity, the similarity of each object with itself."""
 
     def select(self, places: Int64) -> None:
         """Forget all similarities but those at these places."""
@@ -69,10 +69,10 @@ class View(Protocol):
         """Return the representation of some of the objects."""
 
     def without_nodes(self, objects: Objects) -> Any:
-        """Return the representations of one object without each of its nodes, a row a node."""
+        """Return the representations of one object without each of its nodes, one row per node."""
 
     def n_columns(self) -> list[int]:
-        """Return how many columns representations have, part by part."""
+        """Return the number of columns of each part of a representation."""
 
     def n_features(self) -> int:
         """Return the number of explicit features."""
@@ -84,14 +84,14 @@ class View(Protocol):
         """Return explicit features for linear models."""
 
     def node_features(self, objects: Objects) -> csr_array:
-        """Return the features of one object shared out among its nodes: rows that add up to what nodes cause."""
+        """Return the features of one object divided among its nodes: rows sum to the features that nodes cause."""
 
 
 # ------------------------------------------------------------------------------------------------------ counts
 
 
 class NodeCluster(NamedTuple):
-    """Nodes of a graph that a kernel holds for alike, by their trees of one depth in one partition."""
+    """Nodes of a graph that are in the same cluster of a kernel at one depth of one partition."""
 
     depth: int
     nodes: tuple[int, ...]
@@ -106,16 +106,16 @@ class CountView:
     Parameters
     ----------
     name : str
-        What to call it.
+        Name of the view.
     kernel : CountKernel
         The kernel.
     settings : sequence of dict
-        What to compare with, for each similarity: settings of the kernel (``{"max_depth": 2}``), or ``{"decay": λ}``
-        for exp(−λ·D) of the Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
+        For each similarity, settings of the kernel (``{"max_depth": 2}``), or ``{"decay": λ}`` for exp(−λ·D) of the
+        Wasserstein distances D between Weisfeiler-Lehman histograms (WWL, in closed form).
     blocks : sequence of str
         The block of each similarity.
     source : {"graphs", "molecules"}, default="graphs"
-        What the kernel counts in.
+        Objects in which the kernel counts.
     """
 
     name: str
@@ -164,7 +164,7 @@ class CountView:
         ]
 
     def without_nodes(self, objects: Objects) -> list[Counts]:
-        """Take out, node by node, what the node is counted in."""
+        """Return the counts of one object without those of each of its nodes."""
         if hasattr(self.kernel, "counts_without_nodes"):
             counts: list[Counts] = self.kernel.counts_without_nodes(getattr(objects, self.source))
             return counts
@@ -185,13 +185,13 @@ class CountView:
     def features(self, x: list[Counts]) -> csr_array:
         """Return the counts in a unary code, whose dot products are the normalized intersection kernel.
 
-        Where each depth has length 1, they are divided by the root of the number of depths: so all views weigh alike.
+        If each depth has length 1, they are divided by the root of the number of depths, so that views weigh equally.
         """
         features: csr_array = self.kernel.unary_features(x)
         return csr_array(features / np.sqrt(len(x))) if self.kernel.normalize == "depth" else features
 
     def node_features(self, objects: Objects) -> csr_array:
-        """Give each node of a cluster an equal share of what the cluster's features have."""
+        """Return node features in which each node of a cluster has an equal share of the cluster's features."""
         features, first = self.features(self.represent(objects)), sum(self.n_columns())
         node, cluster = self._node_columns(objects)
         shares = 1.0 / np.bincount(cluster, minlength=first)[cluster]
@@ -203,7 +203,7 @@ class CountView:
         return csr_array(members @ of_clusters)
 
     def _node_columns(self, objects: Objects) -> tuple[Int64, Int64]:
-        """Return pairs of a node of one object and a column that it is counted in."""
+        """Return pairs of a node of one object and a column in which it is counted."""
         if hasattr(self.kernel, "node_columns"):
             pairs: tuple[Int64, Int64] = self.kernel.node_columns(getattr(objects, self.source))
             return pairs
@@ -225,13 +225,13 @@ class CountView:
         return isinstance(self.kernel, kinds) and self.kernel.base == "subtree"
 
     def without_clusters(self, objects: Objects) -> tuple[list[NodeCluster], list[Counts]]:
-        """Return the clusters with nodes of one graph, and its counts without those of each: a row a cluster."""
+        """Return the clusters with nodes of one graph, and its counts without each of them, one row per cluster."""
         found, columns = [], []
         whole = self.represent(objects)
         clusters, sizes = self.kernel.node_clusters(objects.graphs), _cluster_sizes(self.kernel)
-        # Trees of depth 0 are labels, of which little is to be seen.
+        # Trees of depth 0 are only labels, which are not informative.
         for depth in range(0 if isinstance(self.kernel, ContinuousWeisfeilerLehman) else 1, len(whole)):
-            first = 0  # the counts of the partitions lie side by side
+            first = 0  # the counts of the partitions are concatenated
             for partition, (ids, size) in enumerate(zip(clusters, sizes[depth], strict=True)):
                 for number in np.unique(ids[depth][ids[depth] < size]).tolist():
                     nodes = tuple(np.flatnonzero(ids[depth] == number).tolist())
@@ -265,7 +265,7 @@ def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
     """Return the counts of one graph without those of its first, second, ... node: a row for each node.
 
     ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_clusters``. Counts of the node's own
-    neighborhoods are taken out and, along shortest paths, of the pairs with it at an end; others stay as they are.
+    neighborhoods are removed and, for shortest paths, those of the pairs with it at an end; others do not change.
     """
     clusters, sizes = kernel.node_clusters(graph), _cluster_sizes(kernel)
     if sizes:
@@ -282,7 +282,7 @@ def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
 
 
 def _cluster_sizes(kernel: Any) -> list[list[int]]:
-    """Return how many clusters each partition has, ``result[depth][partition]``; nothing where columns are pairs."""
+    """Return the number of clusters of each partition, ``result[depth][partition]``; nothing if columns are pairs."""
     if isinstance(kernel, ContinuousWeisfeilerLehman):
         return [np.diff(bounds).tolist() for bounds in kernel.center_bounds_]
     counters = kernel.counters()
@@ -292,9 +292,9 @@ def _cluster_sizes(kernel: Any) -> list[list[int]]:
 
 
 def _without_own(ids: Int32, sizes: Int64) -> Counts:
-    """Return the counts of clusters in a graph less those of each node: ``ids`` (n_partitions, n_nodes) says which.
+    """Return the counts of clusters in a graph without each node, whose clusters are ``ids`` (n_partitions, n_nodes).
 
-    Numbers from the size of a partition on are clusters that were not met in fitting.
+    Numbers from the size of a partition on are clusters that were not seen in fitting.
     """
     n_nodes, first = ids.shape[1], np.cumsum(sizes) - sizes
     known = ids < sizes[:, None]
@@ -304,16 +304,16 @@ def _without_own(ids: Int32, sizes: Int64) -> Counts:
     everything = csr_array((counts.astype(np.float64), (np.zeros(len(columns), int), columns)), (1, int(sizes.sum())))
     less = csr_array(everything[np.zeros(n_nodes, int)] - own)
     less.eliminate_zeros()
-    # How often each cluster that was not met occurs; a node less takes c² − (c − 1)² from the sum of squares.
+    # Counts of the clusters that were not seen; without one node, the sum of squares decreases by c² − (c − 1)².
     often = np.array([np.bincount(row, minlength=1)[row] for row in ids]) * ~known
     sums = float((~known).sum()) - (~known).sum(axis=0)
     return Counts(less, float(often.sum()) - (2 * often - ~known).sum(axis=0), sums)
 
 
 def _without_pairs(counter: Any, graph: GraphCollection, ids: Int32, n_jobs: int | None) -> Counts:
-    """Count pairs in copies of a graph, in each of which another node has an id that nobody knows.
+    """Count pairs in copies of a graph, in each of which another node has an unknown id.
 
-    Pairs that were not met in fitting stay as in the whole graph: what the node has of them is not known.
+    Counts of pairs that were not seen in fitting are those of the whole graph, because the node's part is unknown.
     """
     n = graph.n_nodes
     renamed = np.tile(ids, n)
@@ -339,7 +339,7 @@ def _decayed(x: list[Counts], y: list[Counts] | None, decays: list[float], n_job
 
 
 def _shares(counts: Counts) -> csr_array:
-    """Return counts as parts of a graph's whole, to which what was not met in fitting belongs."""
+    """Return counts as shares of a graph's total, which includes features that were not seen in fitting."""
     sums = np.asarray(counts.matrix.sum(axis=1) + counts.unknown_sums)
     matrix = counts.matrix.copy()
     matrix.data = matrix.data / np.repeat(np.where(sums > 0, sums, 1.0), np.diff(matrix.indptr))
@@ -351,7 +351,7 @@ def _shares(counts: Counts) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """A kernel on some columns: linear, or Gaussian exp(-d²/2) or exponential exp(-d) of distances d in widths.
+    """A kernel on some columns: linear, Gaussian exp(-d²/2) or exponential exp(-d), for distances d in widths.
 
     The squared width is in units of the median squared distance; ``factors`` multiply the columns.
     """
@@ -374,7 +374,7 @@ class Similarity:
         return np.asarray(np.exp(squares / (-2 * self.unit) / self.width))
 
     def chosen(self, x: Float64) -> Float64:
-        """Return the columns that the kernel takes, multiplied by their factors."""
+        """Return the columns of the kernel, multiplied by their factors."""
         columns = x[:, self.columns]
         return columns if self.factors is None else np.asarray(columns * self.factors)
 
@@ -387,21 +387,21 @@ class Similarity:
 
 @dataclass(eq=False)
 class VectorView:
-    """Linear and Gaussian (or exponential) kernels on vectors of numbers, all of like scale.
+    """Linear and Gaussian (or exponential) kernels on vectors of numbers, scaled equally.
 
     Parameters
     ----------
     name : str
-        What to call it.
+        Name of the view.
     scaler : object with ``fit_transform`` and ``transform``
-        Makes a table of columns of like scale.
+        Returns a table with columns of similar scale.
     kernels : sequence of (kind, width)
-        Which columns each kernel takes, by the scaler's ``kinds_`` (None: all of them), and its squared width in units
-        of the median squared distance (None: a linear kernel).
+        The columns of each kernel, by the scaler's ``kinds_`` (None: all of them), and its squared width in units of
+        the median squared distance (None: a linear kernel).
     blocks : sequence of str
         The block of each kernel.
     source : {"extra", "molecules"}, default="extra"
-        What the scaler takes.
+        Input of the scaler.
     exponential : bool, default=False
         Whether kernels with a width are exponential instead of Gaussian.
     """
@@ -425,7 +425,7 @@ class VectorView:
         return table
 
     def weigh_columns(self, rows: Int64, targets: Float64) -> None:
-        """Weigh the columns of exponential kernels by what they do to targets of some training objects."""
+        """Weight the columns of exponential kernels by their relevance to targets of some training objects."""
         assert self.training is not None
         assert self.similarities is not None
         if self.exponential:
@@ -445,7 +445,7 @@ class VectorView:
         if y is None:
             for one, matrix in zip(self.similarities, found, strict=True):
                 if one.width is not None:
-                    np.fill_diagonal(matrix, 1)  # but for rounding it is
+                    np.fill_diagonal(matrix, 1)  # exactly 1 in spite of rounding
         return found
 
     def own(self, x: Float64) -> list[Float64]:
@@ -465,7 +465,7 @@ class VectorView:
         return x[places]
 
     def without_nodes(self, objects: Objects) -> Float64:
-        """Return the vectors of the object without each node; those that came beside a graph stay as they are."""
+        """Return the vectors of the object without each node; additional vectors do not change."""
         if hasattr(self.scaler, "without_nodes"):
             table: Float64 = self.scaler.without_nodes(getattr(objects, self.source))
             return table
@@ -484,21 +484,21 @@ class VectorView:
         return 0 if self.training is None else len(self.training)
 
     def features(self, x: Float64) -> csr_array:
-        """Return the vectors, so that their squared length is 1 on average."""
+        """Return the vectors, scaled to a mean squared length of 1."""
         return csr_array(x / np.sqrt(max(x.shape[1], 1)))
 
     def node_features(self, objects: Objects) -> csr_array:
-        """Return zeros: no node has a part in vectors."""
+        """Return zeros, because vectors do not depend on nodes."""
         return csr_array((objects.graphs.n_nodes, self.represent(objects).shape[1]))
 
 
 def extra_view() -> VectorView:
-    """Return the view of vectors that users give beside the graphs."""
+    """Return the view of additional vectors."""
     return VectorView("extra", ColumnScaler(), ((None, None), (None, 0.5)), ("extra", "extra"))
 
 
 class ColumnScaler:
-    """Brings columns to mean 0 and deviation 1; columns that do not vary are left out."""
+    """Scales columns to mean 0 and deviation 1; constant columns are left out."""
 
     def fit_transform(self, X: Any) -> Float64:
         """Learn means and deviations, and return the scaled table."""
@@ -521,7 +521,7 @@ class ColumnScaler:
 
 
 def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
-    """Return a table of finite numbers, one row an object, or say what is wrong with it."""
+    """Return a table of finite numbers, one row per object; raise an error if it is invalid."""
     table = np.asarray(vectors)
     try:
         table = table if table.dtype == np.float64 else as_floats(table)
@@ -538,7 +538,7 @@ def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
 
 
 def _typical(table: Float64) -> float:
-    """Return the median squared distance of rows, or their mean where most are the same."""
+    """Return the median squared distance of rows, or their mean if most are equal."""
     some = table[np.linspace(0, len(table) - 1, min(N_SAMPLED, len(table))).astype(np.int64)]
     squares = pdist(some, "sqeuclidean") if len(some) > 1 else np.ones(1)
     return float(np.median(squares)) or float(squares.mean()) or 1.0

@@ -14,9 +14,9 @@ from relaxwl.predictors import FitReport, NodeEffects
 from relaxwl.reports import pages
 
 N_STRONGEST = 5
-# Effects below this share of the strongest of the page are left out.
+# Share of the strongest effect on the page below which effects are left out.
 NEGLIGIBLE = 0.01
-# The clusters of larger graphs are many, and their pictures show little.
+# Maximum number of nodes of a graph whose clusters are shown; larger graphs have many, whose pictures show little.
 MAX_CLUSTERED = 60
 LEAD = (
     "The effect of a node (or atom) is the decrease of the predicted number, or of the decision value of the predicted "
@@ -148,14 +148,14 @@ def _name(place: int, found: NodeEffects) -> str:
 
 
 def _decimals(values: list[Any]) -> int:
-    """Return the number of decimals with which the largest number has four significant digits."""
+    """Return the number of decimals for which the largest number has four significant digits."""
     numbers = [float(value) for value in values if isinstance(value, (float, np.floating))]
     largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0.0)
     return 4 - math.ceil(math.log10(largest)) if largest else 0
 
 
 def _said(value: Any, decimals: int, of_class: str = "", of_number: str = "") -> str:
-    """Return a class or a number in words, with what is written before it."""
+    """Return a class or a number as text with a prefix."""
     if not isinstance(value, (float, np.floating)):
         return f"{of_class}{value}"
     return f"{of_number}{round(float(value), decimals) + 0.0:.12g}"  # adding 0.0 drops the sign of a negative zero

@@ -1,6 +1,6 @@
 """The explorer page: clusters, a map of them, and their positions in graphs.
 
-The page holds its data as JSON and draws with plain JavaScript. It loads nothing: its security policy forbids it.
+The page contains its data as JSON and draws with plain JavaScript. Its security policy prevents it from loading files.
 """
 
 import base64

@@ -13,18 +13,18 @@ from relaxwl.graphs.arrays import Float64
 from relaxwl.graphs.labels import Label
 from relaxwl.unfolding.tree import Branch, Path, UnfoldingTree
 
-# What became of a node of a tree, as the page's script knows it.
+# States of nodes of trees, as numbered in the script of the page.
 KEPT, RELABELED, DELETED, INSERTED = range(4)
-# Larger graphs are cut around the nodes with most evidence.
+# Maximum number of nodes of a drawn graph; larger graphs are cut around the nodes with most evidence.
 MAX_DRAWN_NODES = 300
-# Clusters named as neighbors of each.
+# Number of nearest clusters that are listed for each cluster.
 N_NEIGHBORS = 4
 
 
 def explorer_data(
     explanation: Explanation, *, max_clusters: int, n_graphs: int, n_nearest: int, n_farthest: int
 ) -> dict[str, Any]:
-    """Return everything that the explorer page shows, as plain lists, numbers and texts."""
+    """Return the data of the explorer page as plain lists, numbers and strings."""
     shown = explanation.clusters[:max_clusters]
     place = {column: index for index, cluster in enumerate(shown) for column in cluster.columns}
     table = TreeTable(edge_labels=bool(explanation.kernel.edge_labels))
@@ -51,15 +51,14 @@ class TreeTable:
     """All trees and tree mappings of a page as one table of distinct subtrees.
 
     A row is ``[state, label, ...]``, for a relabeled node ``[state, label, new label, ...]``, followed by child row
-    and count of each branch, and its edge where edges have labels. Labels and edges are numbers into their lists; an
-    edge is a pair of texts, different where the edge was relabeled. A mapping is the overlay of its two trees:
-    nodes that are mapped to each other are one node, and what occurs in one tree only is marked as deleted or
-    inserted.
+    and count of each branch, and its edge if edges have labels. Labels and edges are indices into their lists; an edge
+    is a pair of strings, which differ if the edge was relabeled. A mapping is the overlay of its two trees: nodes that
+    are mapped to each other are one node, and nodes that occur in only one tree are marked as deleted or inserted.
     """
 
     def __init__(self, edge_labels: bool) -> None:
         self.edge_labels = edge_labels
-        # Numbers by content, in the order in which they were met.
+        # Numbers by content, in the order of first occurrence.
         self.rows: dict[tuple[int, ...], int] = {}
         self.labels: dict[str, int] = {}
         self.edges: dict[tuple[str, str], int] = {}
@@ -101,7 +100,7 @@ class TreeTable:
         return self._row(head, children)
 
     def _row(self, head: list[int], children: list[tuple[int, int, Label, Label]]) -> int:
-        """Return the number of a row, equal children counted together; the first of each kind gives the order."""
+        """Return the number of a row, with equal children counted, in the order of their first occurrence."""
         counts: dict[tuple[int, ...], int] = {}
         for row, count, edge, new_edge in children:
             pair = (str(edge), str(new_edge))
@@ -192,7 +191,7 @@ def _maps(
 
 
 def _typical_graphs(explanation: Explanation, n_graphs: int) -> list[int]:
-    """Return, for each class, the graphs whose score exceeds those of the other classes most."""
+    """Return, for each class, the graphs whose score exceeds those of other classes by the largest margin."""
     scores = explanation.model.scores(explanation.features)
     everyone = np.arange(len(scores))
     own = scores[everyone, explanation.y]
@@ -221,7 +220,7 @@ def _graph(
     lookup = np.full(explanation.features.shape[1] + 1, -1)
     lookup[list(place)] = list(place.values())
     labels, graphs = graph.node_labels, explanation.graphs
-    # Molecules are drawn as a chemist expects them.
+    # Molecules are drawn with RDKit's coordinates.
     positions = graphs.positions(found.graph) if isinstance(graphs, MoleculeCollection) else None
     positions = drawing.spring_layout(len(kept), edges) if positions is None else positions[kept]
     return {
@@ -256,7 +255,7 @@ def _name(graphs: GraphCollection, index: int) -> str:
 
 
 def _unit_square(points: Float64) -> list[int]:
-    """Return positions as whole numbers from 0 to 1000 along the longer side, x and y in turn."""
+    """Return positions as whole numbers from 0 to 1000 along the longer side, with alternating x and y."""
     low = points.min(axis=0) if len(points) else np.zeros(2)
     span = float((points - low).max(initial=0.0))
     scaled = np.rint((points - low) * (1000 / span if span > 0 else 0.0)).astype(int)
@@ -268,7 +267,7 @@ def _rounded(values: Float64 | list[float], digits: int = 4) -> list[float]:
 
 
 def _short(value: float, digits: int = 4) -> float:
-    """Return a number with few digits, as an integer where it is one.
+    """Return a number rounded to a few digits, as an integer if it is one.
 
     >>> _short(3.0), _short(0.0123456)
     (3, 0.01235)

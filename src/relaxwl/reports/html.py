@@ -26,9 +26,9 @@ from relaxwl.evaluation.tables import (
 from relaxwl.reports import pages, plots
 
 FITTED_ON = {"transductive": "all graphs, without their targets", "inductive": "the training graphs of each fold"}
-# Tables with more columns are set closer, so that they fit on a screen.
+# Maximum number of columns of a table; wider ones have a compact style, so that they fit on a screen.
 MAX_COLUMNS = 9
-# What an address on the web may consist of, besides letters and digits; escapes in it stay what they are.
+# Characters that are not escaped in URLs, besides letters and digits; existing escapes are kept.
 URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
 Reference = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
@@ -182,7 +182,7 @@ def _part(results: Results, number: int, n_parts: int, reference: Reference | No
     seconds = "Seconds for the Gram matrices of each kernel on each data set"
     drawn = _figure(f"f{number}-runtime", seconds, plots.runtime_figure, results) if results.folds else ""
     described = dataset_table(results)
-    if results.metric == "rmse":  # targets are no classes
+    if results.metric == "rmse":  # regression: targets are not classes
         columns, cut = [c for c in described.columns if c.title != "classes"], lambda row: (*row[:2], *row[3:])
         described = Table(described.title, tuple(columns), tuple(map(cut, described.rows)), described.notes)
     versions = dict.fromkeys(", ".join(map(" ".join, record.versions.items())) for record in results.folds)
@@ -222,7 +222,7 @@ def _part(results: Results, number: int, n_parts: int, reference: Reference | No
 
 
 def _figure(name: str, description: str, draw: Any, *arguments: Any) -> str:
-    """Return a drawn figure as an element of the page, or nothing where matplotlib is missing."""
+    """Return a figure as an element of the page, or nothing if matplotlib is missing."""
     try:
         return f"<figure>{plots.inline_svg(draw(*arguments), name, description)}</figure>"
     except ImportError as error:
@@ -257,7 +257,7 @@ def _penalty(value: Any) -> str:
 
 
 def _table(table: Table) -> str:
-    # A second line keeps the column of published numbers as narrow as ours.
+    # A line break keeps the columns of published numbers as narrow as the others.
     titles = [column.title.replace(" published", "\npublished") for column in table.columns]
     notes = f'<p class="note">{escape(". ".join(table.notes))}.</p>' if table.notes else ""
     kind = "scroll wide" if len(table.columns) > MAX_COLUMNS else "scroll"

@@ -41,10 +41,10 @@ def report(title: str, lead: str, body: str, *, explorer: str = "", provenance: 
 
 @cache
 def script(folder: str, entry: str = "page") -> str:
-    """Return the modules of a folder of ``templates`` as one script, each behind those that it imports.
+    """Return the modules of a folder of ``templates`` as one script, each after those that it imports.
 
-    A page that loads nothing cannot load modules: without their imports and exports they become one scope. So no two
-    modules may use the same name at their top level.
+    A self-contained page cannot load modules, so they are joined in one scope, without imports and exports. Top-level
+    names must therefore be unique across modules.
     """
     placed: dict[str, str] = {}
 

@@ -1,8 +1,8 @@
 """Plots of results; each function returns a matplotlib figure (extra ``plot``).
 
-Figures are drawn in one ink on no background, so that the same figure can be saved as a file on white or put into a
-page, where the ink becomes the page's own text color, light or dark. Series differ in color (of a palette that
-color-blind people can tell apart) and in marker.
+Figures are drawn in one ink color without background, so that the same figure can be saved on white or included in a
+page, where the ink becomes the text color of the page, light or dark. Series differ in color (of a palette for the
+color-blind) and in marker.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1e2a35"
-# After Okabe and Ito's palette, in an order that keeps neighbors apart: without the yellow that vanishes on white, and
-# with a blue that does not vanish on black.
+# Based on the palette of Okabe and Ito, in an order in which neighbors differ clearly; without yellow, which is not
+# visible on white, and with a blue that is visible on black.
 COLORS = ("#1f83cc", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">", "p")
 EMPHASIS, PLAIN = "#d55e00", "#1f83cc"
@@ -234,7 +234,7 @@ def ranks_figure(ranks: Ranks) -> Figure:
     order = sorted(range(len(ranks.means)), key=lambda i: ranks.means[i])
     means = [ranks.means[i] for i in order]
     figure, axes = _figure(7.0, 1.2 + 0.28 * len(order))
-    # The best are written lowest: no line crosses the name of another.
+    # The best are labeled lowest, so that no line crosses the label of another.
     for height, (i, mean) in enumerate(zip(order[::-1], means[::-1], strict=True), 1):
         axes.plot([mean, mean], [0, -height], color=INK, linewidth=0.7)
         axes.plot(mean, 0, marker="o", color=EMPHASIS if ranks.titles[i].startswith("R-WL") else PLAIN)
@@ -457,7 +457,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
 def inline_svg(figure: Figure, name: str, description: str) -> str:
     """Return a figure as an SVG element in the page's colors and fonts, with a text for screen readers.
 
-    ``name`` must be unique on the page; it keeps the identifiers of several figures apart.
+    ``name`` must be unique on the page; it distinguishes the identifiers of several figures.
     """
     from matplotlib import rc_context
 
@@ -467,7 +467,7 @@ def inline_svg(figure: Figure, name: str, description: str) -> str:
     head, _, rest = buffer.getvalue().partition("<svg")[2].partition(">")
     width = re.search(r'width="([\d.]+)pt"', head)
     pixels = round(float(width.group(1)) * 4 / 3) if width else 600
-    # The page decides about the width, and colors are its own.
+    # Width and colors are those of the page.
     head = re.sub(r' (width|height)="[\d.]+pt"', "", head)
     svg = f'<svg{head} role="img" aria-label="{escape(description)}" style="max-width:{pixels}px">{rest}'
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -481,7 +481,7 @@ def verbatim(name: str) -> str:
     a \$5 set �
     """
     text = "".join(letter if letter.isprintable() else "�" for letter in name).replace("$", r"\$")
-    return f"\N{HAIR SPACE}{text}" if text.startswith("_") else text  # legends leave out what begins so
+    return f"\N{HAIR SPACE}{text}" if text.startswith("_") else text  # legends omit labels that begin with "_"
 
 
 def is_relaxed(kernel: str) -> bool:

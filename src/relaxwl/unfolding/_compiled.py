@@ -1,8 +1,8 @@
 """Compiled loops over rows: gathering, finding the distinct ones, sorting and locating them.
 
 A row is a root code and a run-length coded multiset of points: ``points[indptr[r]:indptr[r + 1]]`` strictly
-ascending, with ``counts`` of the same shape. Rows are compared by (root, number of children, then point and count
-in turn); everything that says "canonical" means this order.
+ascending, with ``counts`` of the same shape. In the *canonical* order, rows are compared by root, then by number of
+children, then entry by entry by point and count.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +11,12 @@ import numpy as np
 
 from relaxwl._compiling import njit
 
-# Rows up to this length are sorted by insertion: shorter than the set-up of a general sort.
+# Maximum length of a row that is sorted by insertion; a general sort is faster only for longer rows.
 _SHORT = 24
 
 
 class Adjacency(NamedTuple):
-    """CSR arrays over all nodes, and the code of each edge (empty where edges do not count)."""
+    """CSR arrays over all nodes, and the code of each edge (empty if edges are not used)."""
 
     indptr: Any
     indices: Any
@@ -52,19 +52,19 @@ def counting_order(ids, n_ids):
 def gather_rows(start, stop, adjacency, previous, n_children, n_total):
     """Return the rows of the nodes ``start`` to ``stop - 1``: (row_indptr, points, counts, n_entries).
 
-    The nodes must be closed under adjacency (whole graphs), and it must be symmetric and without edge codes.
-    ``previous`` int32 (n_nodes,) holds the ids of the depth below, all < n_total; the point of an id is the id itself,
-    and of one that was not known at fitting (from n_children on) one that lies behind all of these.
+    The nodes must be those of whole graphs, and the adjacency must be symmetric and without edge codes.
+    ``previous`` int32 (n_nodes,) holds the ids of the depth below, all < n_total. The point of an id < n_children is
+    the id itself; other ids were not seen in fitting and get points after all known ones.
     """
     indptr, indices, _ = adjacency
     first = indptr[start]
     points = np.empty(indptr[stop] - first, np.int32)
-    # Loops, here and below: expressions of arrays take several times as long to compile.
+    # Loops, here and below, because array expressions take several times as long to compile.
     filled = np.empty(stop - start, np.int64)
     for local in range(stop - start):
         filled[local] = indptr[start + local] - first
-    # Every node hands its id to its neighbors. As nodes come in the order of their ids, each neighbor receives
-    # them sorted, and no row needs a sort of its own.
+    # Each node writes its id into the rows of its neighbors. Nodes are visited in the order of their ids, so every
+    # row is filled in ascending order and does not have to be sorted.
     for local in counting_order(previous[start:stop], n_total):
         child = previous[start + local]
         point = child if child < n_children else n_children + child
@@ -77,10 +77,10 @@ def gather_rows(start, stop, adjacency, previous, n_children, n_total):
 
 @njit(nogil=True, cache=True)
 def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total):
-    """Return what ``gather_rows`` returns, for an adjacency of any kind, with edge codes or without.
+    """Return the same as ``gather_rows``, for any adjacency, with or without edge codes.
 
-    A known (edge code, id) becomes ``edge_code * n_children + id``; one that was not known at fitting lies behind all
-    of these. Every node asks for itself, and sorts what it gets: edge codes come first, or arcs go one way.
+    A known (edge code, id) becomes the point ``edge_code * n_children + id``; unseen ones get points after all known
+    ones. Each row is gathered and sorted by itself, because arcs may have one direction and edge codes sort first.
     """
     indptr, indices, edge_codes = adjacency
     first = indptr[start]
@@ -103,8 +103,8 @@ def gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes
 def _run_lengths(indptr, points):
     """Return (indptr, points, counts, n_entries) with repeated points of a row counted; ``points`` is overwritten.
 
-    Row r has the points ``indptr[r] - indptr[0]`` to ``indptr[r + 1] - indptr[0] - 1``. Of what is returned, the first
-    ``n_entries`` points and counts have a meaning.
+    Row r has the points ``indptr[r] - indptr[0]`` to ``indptr[r + 1] - indptr[0] - 1``. Only the first ``n_entries``
+    of the returned points and counts are valid.
     """
     n_rows = len(indptr) - 1
     row_indptr = np.empty(n_rows + 1, np.int64)
@@ -149,9 +149,9 @@ def mixed(state, value):
 
 @njit(nogil=True, cache=True)
 def distinct_rows(roots, indptr, points, counts):
-    """Return (representatives, ids, n_found): a row number for each distinct row; for each row which one it equals.
+    """Return (representatives, ids, n_found): a row number for each distinct row; the distinct row of each row.
 
-    A hash table with open addressing finds the candidates; content decides, so a collision cannot merge two rows.
+    A hash table with open addressing finds candidates, whose content is compared, so a collision cannot merge rows.
     """
     n_rows = len(roots)
     size = 16
@@ -200,7 +200,7 @@ def _same_children(points_a, counts_a, begin_a, end_a, points_b, counts_b, begin
 
 @njit(nogil=True, cache=True)
 def _compare(a, row_a, b, row_b):
-    """Return a number below, equal to or above 0 as row_a of a stands before, is, or stands behind row_b of b."""
+    """Return a negative number, 0 or a positive number if row_a of a precedes, equals or follows row_b of b."""
     if a.roots[row_a] != b.roots[row_b]:
         return a.roots[row_a] - b.roots[row_b]
     if a.degrees[row_a] != b.degrees[row_b]:
@@ -217,7 +217,7 @@ def _compare(a, row_a, b, row_b):
 
 @njit(nogil=True, cache=True)
 def count_before(rows, borders):
-    """Return int64 (n_borders,): how many of the canonical rows stand before each border; both `SortedBy`."""
+    """Return int64 (n_borders,): the number of canonical rows that precede each border; both are `SortedBy`."""
     before = np.empty(len(borders.roots), np.int64)
     for border in range(len(borders.roots)):
         low, high = 0, len(rows.roots)

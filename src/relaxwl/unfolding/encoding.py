@@ -20,7 +20,7 @@ from relaxwl.graphs.labels import Label, check_same_kind, match_codes
 from relaxwl.unfolding.tree import UNLABELED
 
 Symbol = Label
-# Copies of a matrix of costs in memory while it is made and checked.
+# Number of copies of a cost matrix in memory while it is computed and checked.
 COPIES = 3
 
 
@@ -35,7 +35,7 @@ class RootEncoding:
     labels : tuple or None
         Node labels in use, sorted; None for unlabeled graphs.
     codebook : Codebook or None
-        Attribute codes, if the costs are those of attributes.
+        Attribute codes, if the costs are distances of attributes.
     symbols : tuple
         Labels; attribute codes; or pairs (label, attribute code).
     """
@@ -57,7 +57,7 @@ class RootEncoding:
     def of(
         cls, labels: tuple[Label, ...] | None, cost: EditCost, vectors: Sketch | None, random_state: int = 0
     ) -> "RootEncoding":
-        """Take the symbols from labels in use, sorted, and attribute vectors; pairs follow by :meth:`with_symbols`."""
+        """Use sorted labels and attribute vectors as symbols; :meth:`with_symbols` adds the pairs in use."""
         if vectors is None:
             return cls(cost, labels, None, (UNLABELED,) if labels is None else labels)
         cost = cost.fitted(vectors)
@@ -74,10 +74,10 @@ class RootEncoding:
         return replace(self, symbols=_sorted_pairs(used, self.labels or ()))
 
     def encode(self, graphs: GraphCollection, unseen: str = "relabel") -> tuple[Int32, Float64 | UniformCosts]:
-        """Return a code for each node, and the costs between all codes in use and known, ⊥ last.
+        """Return a code for each node, and the costs between all known and new codes, ⊥ last.
 
-        With ``unseen="error"`` a symbol that was not seen in fitting is refused; otherwise it is a new one, with
-        costs to the known ones.
+        With ``unseen="error"`` a symbol that was not seen in fitting raises an error; otherwise it gets a new code
+        and costs to the known symbols.
         """
         if graphs.n_nodes and graphs.is_labeled != (self.labels is not None):
             fitted, given = ("labeled", "unlabeled") if self.labels is not None else ("unlabeled", "labeled")
@@ -134,7 +134,7 @@ class EdgeEncoding:
         Edit costs between edges.
     labels : tuple or None
         The symbols in use: edge labels (with directions, as ``GraphCollection.seen`` writes them), codes of attribute
-        vectors, or pairs (label, code); None if edges do not count.
+        vectors, or pairs (label, code); None if edges are not used.
     codebook : Codebook or None
         Attribute codes, if the costs are those of edge attributes.
     labeled : bool
@@ -148,7 +148,7 @@ class EdgeEncoding:
 
     @classmethod
     def fit(cls, graphs: GraphCollection, cost: EditCost, edge_labels: bool, random_state: int = 0) -> "EdgeEncoding":
-        """Take the symbols from these graphs, as they are traversed; labels only if they count."""
+        """Take the symbols from these graphs, as they are traversed; labels only if ``edge_labels``."""
         codes = np.empty(0, np.int32)
         if cost.uses_edge_attributes and not graphs.n_edges:
             raise ValueError("cost measures edge attributes (edge_metric), and none of these graphs has an edge")
@@ -171,7 +171,7 @@ class EdgeEncoding:
         vectors: Sketch | None,
         random_state: int = 0,
     ) -> "EdgeEncoding":
-        """Take the symbols from the codes of labels in use and attribute vectors; see :meth:`with_symbols`."""
+        """Use label codes and attribute vectors as symbols; see :meth:`with_symbols`."""
         if vectors is not None:
             cost = cost.fitted(edge_vectors=vectors)
             return cls(cost, (), cost.edge_codebook(vectors, random_state), labeled=edge_labels)
@@ -207,9 +207,9 @@ class EdgeEncoding:
     def encode(
         self, graphs: GraphCollection, node_costs: Float64 | UniformCosts, unseen: str = "relabel"
     ) -> tuple[Int32 | None, Float64 | None]:
-        """Return a code for each adjacency entry and the costs between codes, ⊥ last; None twice if they do not count.
+        """Return a code for each adjacency entry and the costs between codes, ⊥ last; both None if edges are not used.
 
-        ``node_costs`` are the costs between root codes, ⊥ last, which edge costs must fit.
+        ``node_costs`` are the costs between root codes, ⊥ last, with which edge costs must be compatible.
         """
         if self.labels is None:
             return None, None
@@ -220,7 +220,7 @@ class EdgeEncoding:
         return codes, self.costs(symbols, node_costs)
 
     def costs(self, symbols: tuple[Symbol, ...], node_costs: Float64 | UniformCosts) -> Float64:
-        """Return the costs between symbols, ⊥ last, which must fit those of nodes."""
+        """Return the costs between symbols, ⊥ last, which must be compatible with those of nodes."""
         known_costs = None if isinstance(node_costs, UniformCosts) else node_costs
         return self.cost.edge_matrix(self._named(symbols, digits=None), node_costs=known_costs)
 
@@ -258,7 +258,7 @@ def check_edge_labels(graphs: GraphCollection, edge_labels: bool) -> None:
 
 
 def _in_use(codes: Int32, vocabulary: tuple[Label, ...] | None) -> tuple[tuple[Label, ...], Int32]:
-    """Return the labels that occur, in vocabulary order, and codes into them: others need no costs."""
+    """Return the labels in use, in vocabulary order, and codes into them; unused labels need no costs."""
     used, compact = np.unique(codes, return_inverse=True)
     labels = tuple(UNLABELED if vocabulary is None else vocabulary[code] for code in used.tolist())
     return labels, compact.astype(np.int32)
@@ -300,7 +300,7 @@ def edge_attributes_of(graphs: GraphCollection) -> Float64:
 
 
 def _named(symbol: Any, book: Codebook, paired: bool, digits: int | None = 3) -> Label:
-    """Return an attribute code, or a pair (label, code), with the vector of the code; short unless digits is None."""
+    """Return an attribute code, or a pair (label, code), with the vector of the code rounded to ``digits``."""
     if paired:
         return symbol[0], _named(symbol[1], book, False, digits)
     values = book.centers[symbol].tolist()

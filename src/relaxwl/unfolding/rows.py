@@ -192,7 +192,7 @@ class TreeRows:
             points=self.points[entries],
             counts=self.counts[entries],
         )
-        if "degrees" in self.__dict__:  # summed up before
+        if "degrees" in self.__dict__:  # already computed
             taken.__dict__["degrees"] = self.degrees[indices]
         return taken
 
@@ -307,8 +307,8 @@ def join_rows(parts: list[TreeRows]) -> TreeRows:
 def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> TreeRows:
     """Check rows before compiled code reads them, which does not check its indices.
 
-    For rows and centers from a file, a user or a user-defined partitioner; rows that our own code makes are not
-    checked. Arrays of other types or layouts are converted where nothing is lost.
+    Used for rows and centers from a file, a user or a user-defined partitioner; rows made by this package are not
+    checked. Arrays of other types or layouts are converted if no value changes.
 
     Parameters
     ----------
@@ -353,15 +353,15 @@ def check_rows(rows: Any, n_points: int, n_roots: int, name: str = "rows") -> Tr
             isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in ("iuf" if masses else "iu")
         ):
             raise TypeError(f"{name}.{part} must be a vector of {'numbers' if masses else 'whole numbers'}")
-        if len(values) and not 0 <= values.min() <= values.max() < limit:  # false where one is not a number, too
+        if len(values) and not 0 <= values.min() <= values.max() < limit:  # also false for NaN
             wrong = values[~((values >= 0) & (values < limit))][0]
             bounds = "finite numbers from 0 on" if masses else f"from 0 to {limit - 1}, not {wrong}"
             raise ValueError(f"{name}.{part} must be {bounds}")
         dtype: Any = np.int64 if part == "indptr" else np.int32
         if masses and (values.dtype.kind == "f" or values.max(initial=0) > np.iinfo(np.int32).max):
             dtype = np.float64
-        # Unlike ascontiguousarray, astype returns the array itself also where its type is equal but another object, as
-        # in arrays from unpickled machine code; whether rows are shared must not depend on where code comes from.
+        # Unlike ascontiguousarray, astype returns the array itself if its dtype is equal but another object, as in
+        # arrays from unpickled machine code; whether rows share memory must not depend on where the code comes from.
         arrays.append(values.astype(dtype, "C", copy=False, subok=False))
     roots, indptr, points, counts = arrays
     if len(indptr) != len(roots) + 1:
@@ -388,12 +388,12 @@ def distinct(rows: TreeRows) -> tuple[Int64, Int32]:
 def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
     """Return ``chosen`` row numbers (of distinct rows) sorted canonically.
 
-    Rows are sorted by as much of their content as fits into 63 bits, those that tie by what follows, and so on.
+    Rows are sorted by as much of their content as fits into 63 bits; ties are sorted by what follows, and so on.
     """
     begins, lengths = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
-    content = np.append(rows.points, 0), np.append(rows.counts, 0)  # so that an absent entry can be looked up
+    content = np.append(rows.points, 0), np.append(rows.counts, 0)  # padded so that index -1 is valid
     ranks, tied, step = np.zeros(len(chosen), np.int64), np.arange(len(chosen)), -2
-    while len(tied) and step < 2 * int(lengths[tied].max()):  # after that, equal rows are left
+    while len(tied) and step < 2 * int(lengths[tied].max()):  # rows that still tie are equal
         keys, span, of_rank = ranks[tied], len(chosen), ranks[tied]
         while True:
             if step < 0:
@@ -412,7 +412,7 @@ def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
                 break
         order = np.argsort(keys)
         first = first_of_runs(keys[order])
-        # A rank is the number of rows before: those before all that tied so far, and those of lower keys among these.
+        # The rank of a row is the number of preceding rows: those before its ties, and its ties with lower keys.
         before = np.flatnonzero(first)[np.cumsum(first) - 1]
         ranks[tied[order]] = of_rank[order] + before - np.searchsorted(of_rank[order], of_rank[order])
         tied = tied[order[~(first & np.append(first[1:], True))]]
@@ -423,7 +423,7 @@ def canonical_order(rows: TreeRows, chosen: Int64) -> Int64:
     return ordered
 
 
-# Nodes of one chunk: large enough to hide the call, small enough that every core gets several.
+# Number of nodes per chunk: large enough to hide the overhead of a call, small enough for several chunks per core.
 CHUNK_NODES = 1 << 17
 
 
@@ -525,7 +525,7 @@ def refine(
             gathered = _compiled.gather_coded_rows(start, stop, adjacency, previous, n_children, n_edge_codes, n_total)
         else:
             gathered = _compiled.gather_rows(start, stop, adjacency, previous, n_children, n_total)
-        # A copy, because graphs' arrays are read only, and for such compiled code would be made a second time.
+        # Roots are copied because graphs' arrays are read-only, for which functions would be compiled once more.
         indptr, points, counts, size = gathered
         points, counts = points[:size].copy(), counts[:size].copy()
         rows = TreeRows(roots[start:stop].copy(), indptr, points, counts, n_children, n_edge_codes)
@@ -539,14 +539,14 @@ def refine(
 
 
 def merge_rows(parts: list[TreeRows]) -> tuple[TreeRows, list[Int32]]:
-    """Return the distinct rows of all parts, in canonical order, and for each part which of them its rows are."""
+    """Return the distinct rows of all parts, in canonical order, and for each part the distinct row of each row."""
     joined = join_rows(parts)
     rows, ids = _in_canonical_order(joined, *distinct(joined))
     return rows, np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
 
 
 def _in_canonical_order(rows: TreeRows, representatives: Int64, ids: Int32) -> tuple[TreeRows, Int32]:
-    """Return the representatives of rows, sorted by content, and ids that count them in this order."""
+    """Return the representatives in canonical order, and the ids renumbered in this order."""
     ordered = canonical_order(rows, representatives)
     rank = np.empty(len(rows), np.int32)
     rank[ordered] = np.arange(len(ordered), dtype=np.int32)
@@ -554,7 +554,7 @@ def _in_canonical_order(rows: TreeRows, representatives: Int64, ids: Int32) -> t
 
 
 def graph_spans(graphs: GraphCollection, nodes_per_span: int) -> list[tuple[int, int]]:
-    """Cut the graphs into spans of about ``nodes_per_span`` nodes, never through a graph; at least one span."""
+    """Split the graphs into spans of about ``nodes_per_span`` nodes at graph boundaries; at least one span."""
     wanted: Int64 = np.arange(nodes_per_span, graphs.n_nodes, nodes_per_span)
     cuts = np.unique(np.searchsorted(graphs.offsets, wanted))
     bounds = [0, *cuts[(cuts > 0) & (cuts < graphs.n_graphs)], graphs.n_graphs]

@@ -28,12 +28,12 @@ Path = tuple[int, ...]
 
 # The label of every node of a graph without node labels.
 UNLABELED = 0
-# Larger trees are not written out node by node.
+# Maximum number of nodes of a tree that is converted to a string, and that is shown in full by repr.
 MAX_WRITTEN_SIZE = 1_000_000
 MAX_REPR_SIZE = 30
-# Nodes in a picture, if the caller does not say how many.
+# Default maximum number of nodes in a picture.
 MAX_DRAWN_SIZE = 200
-# A label in the notation of trees: in double quotes, the begin of a tuple, or bare; and bare ones that are numbers.
+# A label in the notation of trees: in double quotes, the start of a tuple, or bare; and bare labels that are numbers.
 _LABEL = re.compile(r'("(?:[^"\\]|\\.)*"|\[|[^\s(),:"\[\]]+)\s*', re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
@@ -119,7 +119,7 @@ class UnfoldingTree:
         kinds |= {branch.tree.has_edge_labels for branch in branches} - {None}
         if len(kinds) > 1:
             raise ValueError("either all edges of a tree have a label or none, but some have one here")
-        # Isomorphic trees have equal digests; two others share 16 bytes with a probability that can be neglected.
+        # Isomorphic trees have equal digests; the probability that other trees share 16 bytes is negligible.
         content = blake2b(_label_bytes(label), digest_size=16)
         for branch in branches:
             content.update(_label_bytes(branch.edge) + b"%d:" % branch.multiplicity + branch.tree.digest)
@@ -152,7 +152,7 @@ class UnfoldingTree:
 
     @property
     def n_distinct_subtrees(self) -> int:
-        """Number of distinct trees among the subtrees below all nodes, to which memory is proportional."""
+        """Number of distinct subtrees; memory is proportional to it."""
         return len(self.distinct_subtrees())
 
     def distinct_subtrees(self) -> tuple[UnfoldingTree, ...]:
@@ -483,7 +483,7 @@ def unfolding_tree(
         raise ValueError("edge_labels=True needs a graph with edge labels, and this one has none")
     shared: dict[UnfoldingTree, UnfoldingTree] = {}
     trees: dict[int, UnfoldingTree] = {}
-    # From the leaves up: the nodes that occur at a level of the tree, each with the trees below it.
+    # Trees are built from the leaves up, for the nodes that occur at each level.
     for level in range(depth, -1, -1):
         deeper, trees = trees, {}
         for node in reach[level]:
@@ -502,7 +502,7 @@ def _counted(children: Iterable[tuple[UnfoldingTree, Label]]) -> tuple[Branch, .
     counts: dict[tuple[Label, bytes], int] = {}
     for tree, edge in children:
         key = (edge, tree.digest)
-        # The first of equal trees is kept for all, so that they share memory.
+        # Equal trees are represented by the first of them, so that they share memory.
         trees.setdefault(key, tree)
         counts[key] = counts.get(key, 0) + 1
     branches = [Branch(tree, key[0], counts[key]) for key, tree in trees.items()]
@@ -519,7 +519,7 @@ def _compare_branches(a: Branch, b: Branch) -> int:
 def _compare(a: UnfoldingTree, b: UnfoldingTree) -> int:
     """Order trees by root label, then by their sequences of children; a prefix comes first.
 
-    Children are sorted, so the order is decided at the first place where they differ: one way down, no recursion.
+    Children are sorted, so the first place where they differ decides: a single path down, without recursion.
     """
     while a.digest != b.digest:
         if a.label != b.label:
@@ -534,7 +534,7 @@ def _compare(a: UnfoldingTree, b: UnfoldingTree) -> int:
         if one.edge != other.edge:
             return -1 if label_order(one.edge) < label_order(other.edge) else 1
         if one.tree == other.tree:
-            # The run of equal children ends first in one of them: there either nothing or something larger follows.
+            # One tree has fewer of these equal children: in it, either nothing or a larger child follows.
             few, sign = (a, 1) if one.multiplicity < other.multiplicity else (b, -1)
             return -sign if len(few.branches) == place + 1 else sign
         a, b = one.tree, other.tree
@@ -591,7 +591,7 @@ class _TreeParser:
 
     def tree(self) -> UnfoldingTree:
         """Return the tree; open brackets wait on a stack, so depth is not limited."""
-        # Of each open bracket: the label before it, the edge label before that, and the children so far.
+        # For each open bracket: the label before it, the edge label before that, and the children so far.
         waiting: list[tuple[Label, Label, list[tuple[UnfoldingTree, Label]]]] = []
         while True:
             edge, label = None, self.label()
@@ -672,11 +672,11 @@ class Cut(NamedTuple):
 
 
 def cuts(depth: int) -> Iterator[Cut]:
-    """Yield ever smaller cuts of a tree: fewer children of a node as long as there are two, then fewer levels."""
+    """Yield smaller and smaller cuts of a tree: first fewer children per node, down to two, then fewer levels."""
     yield from (Cut(children, depth) for children in (MAX_DRAWN_SIZE, 24, 16, 12, 9, 7, 6, 5, 4, 3, 2))
     levels = min(depth, MAX_DRAWN_SIZE)
     while levels > 1:
-        levels -= max(1, levels // 6)  # one by one in the end, faster where there are many
+        levels -= max(1, levels // 6)  # in larger steps if there are many levels
         yield Cut(2, levels)
 
 
@@ -699,7 +699,7 @@ class Outline(NamedTuple):
         return tuple(reversed(upwards))
 
     def drawn(self) -> drawing.PlainTree:
-        """Return the outline as it is drawn."""
+        """Return the outline as a tree for drawing."""
         labels = [str(label) for label in self.labels]
         edges = ["" if edge is None else str(edge) for edge in self.edges]
         return drawing.PlainTree(labels, self.parents, edges, self.counts, self.hidden)

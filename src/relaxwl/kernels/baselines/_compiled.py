@@ -75,8 +75,7 @@ def add_persistence(start, stop, edges, order, ranks, lone, power, out):
     ``edges`` are (sources, targets, weights), each (n_edges,), and ``order`` their numbers by increasing weight.
     ``ranks`` (n_nodes,) orders labels: of two components that merge, the one whose representative has the higher rank
     ends, so a representative always has the lowest rank of its component. ``out`` is (persistence, cycles): writes the
-    one and adds to the other from ``start`` to ``stop - 1``. ``lone`` stands for the largest weight where there is no
-    edge.
+    one and adds to the other from ``start`` to ``stop - 1``. ``lone`` replaces the largest weight if there is no edge.
     """
     sources, targets, weights = edges
     persistence, cycles = out
@@ -139,7 +138,7 @@ def sample_graphlets(start, stop, adjacency, seed, n_samples, max_size, catalog,
         draw, state = _next_random(state)
         size = smallest + np.int64(draw * (largest - smallest + 1))
         filled = 0
-        while filled < size:  # a node drawn before is drawn again: rare unless the graph is tiny
+        while filled < size:  # repeated nodes are drawn again, which is rare unless the graph is tiny
             draw, state = _next_random(state)
             node = start + np.int64(draw * n_nodes)
             fresh = True
@@ -176,7 +175,7 @@ def _adjacent(node, other, indptr, indices):
 
 @njit(nogil=True, cache=True)
 def table_of(keys):
-    """Return a table of pairs, given as `_number` packs them: each has its place, counted from 1."""
+    """Return a table from pairs, packed as by `_number`, to their positions, counted from 1."""
     table = Dict.empty(types.int64, types.int64)
     for place in range(len(keys)):
         table[keys[place]] = place + 1
@@ -232,10 +231,10 @@ def visit_trees(first, last, indptr, indices, labels, height, lists, trees):
 def _search(root, first, indptr, indices, labels, height, search):
     """Write the search graph of a node and return the number of its nodes, numbered within their graph.
 
-    Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for those not met), 1 the queue of
-    the search, 2 the order in which nodes are taken up, 3 how many ways into each are open, 4 the list of children
-    (0, the empty one). Edges lead from each level to the next. A node is taken up when all ways into it are
-    closed: of those that wait the one of the lowest label, and of these the one that waits longest.
+    Rows of ``search`` int64 (5, ≥ n): 0 the level of each node (-1 on entry, and for nodes not reached), 1 the queue of
+    the search, 2 the order in which nodes are visited, 3 the number of open edges into each, 4 the list of
+    children (0, the empty one). Edges lead from each level to the next. A node is visited when all edges into it are
+    closed; of several such nodes, the one with the lowest label, and then the one that has waited longest.
     """
     search[0, root - first], search[1, 0], search[3, root - first], n_queued = 0, root - first, 0, 1
     position = 0
@@ -261,7 +260,7 @@ def _search(root, first, indptr, indices, labels, height, search):
             if search[0, other] == search[0, node] + 1:
                 search[3, other] -= 1
                 if search[3, other] == 0:
-                    # Labels first, then the time of waiting, in one number.
+                    # Packed into one number: the label, then the order of arrival.
                     heapq.heappush(waiting, ((np.int64(labels[first + other]) << 32) + n_waited, other))
                     n_waited += 1
     return n_queued

@@ -19,11 +19,11 @@ from relaxwl.kernels.counting import Counts, SubtreeCounter, checked_rows
 from relaxwl.kernels.model_schema import HUGE, MAX_DEPTH, check_unary, counters, fitted, labels, listed, require, vector
 from relaxwl.unfolding import TreeRows, refine
 
-# Rounds of k-means: it is nearly done after a few, and clusters need not be optimal to be useful.
+# Maximum number of rounds of k-means, which nearly converges after a few; clusters need not be optimal.
 MAX_ROUNDS = 20
-# Pairs of a row and a center that are compared at a time.
+# Number of pairs of a row and a center that are compared at a time.
 PAIRS_AT_ONCE = 1 << 20
-# Squared distances closer than this tie, and ties go to the lower center.
+# Tolerance of ties between squared distances; ties go to the lowest center.
 TIE = 1e-9
 
 
@@ -103,7 +103,7 @@ class GradualWL(CountKernel):
         check_integer("n_clusters", self.n_clusters, 1)
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        # Slices keep the labels of the whole; those that no node has are as unknown here as any other.
+        # Slices keep the vocabulary of the whole collection; labels that no node has count as unseen.
         used, codes = np.unique(graphs.node_codes, return_inverse=True)
         vocabulary = graphs.node_vocabulary
         self.node_vocabulary_ = None if vocabulary is None else tuple(vocabulary[code] for code in used)
@@ -155,7 +155,7 @@ class GradualWL(CountKernel):
             centers = _checked_centers(parts, bounds)
             n_before = max(n_known, int(before.max(initial=-1)) + 1)
             rows, row_of_node = refine(graphs, before, before, n_before, n_jobs=self.n_jobs)
-            labels = int(bounds[-1]) + np.arange(len(rows))  # where the label is new, so is every cluster of it
+            labels = int(bounds[-1]) + np.arange(len(rows))  # all clusters of a new label are new
             has_parts = np.append(np.diff(bounds) > 0, np.zeros(n_before - n_known, bool))
             known = np.flatnonzero(has_parts[rows.roots])
             counts = neighbor_counts(rows, n_before)[known][:, :n_known]
@@ -232,14 +232,14 @@ def split_clusters(
         before, labels = labels, nearest(counts, cluster, centers, bounds)
         if np.array_equal(before, labels):
             break
-    # Parts in the order of their first rows within each cluster; those that nobody is in are left out.
+    # Parts in the order of their first rows within each cluster; empty parts are left out.
     parts, firsts = np.unique(labels, return_index=True)
     owners = cluster[firsts]
     centers, bounds = (
         centers[parts[np.lexsort((firsts, owners))]],
         prefix_sums(np.bincount(owners, minlength=n_parents)),
     )
-    # Ties go to the lowest number, so they are broken anew, as `node_clusters` breaks them.
+    # Ties go to the lowest of the new numbers, as in `node_clusters`.
     return nearest(counts, cluster, centers, bounds).astype(np.int32), centers, bounds
 
 
@@ -268,7 +268,7 @@ def nearest(counts: csr_array, cluster: Any, centers: csr_array, bounds: Int64) 
 def _seeds(
     counts: csr_array, cluster: Int64, weights: Float64, n_parts: Int64, n_clusters: int, rng: np.random.Generator
 ) -> Int64:
-    """Return the rows that are the first centers, cluster by cluster: far from each other, as k-means++ draws them."""
+    """Return the rows that are the first centers, cluster by cluster, drawn as in k-means++."""
     order = np.argsort(cluster, kind="stable")
     starts = prefix_sums(np.bincount(cluster, minlength=len(n_parts)))
     chosen = np.zeros((len(n_parts), min(n_clusters, int(n_parts.max(initial=0)))), np.int64)

@@ -20,11 +20,11 @@ from relaxwl.kernels.baselines.histograms import FlatFeatures
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.model_schema import MAX_SAMPLES, check_unary
 
-# Number of graphlet types that the sample size is derived from, for each largest size: GraKeL's numbers.
+# GraKeL's number of graphlet types for each largest size, from which the sample size is derived.
 ASSUMED_TYPES = {3: 4, 4: 8, 5: 19}
-# Graphs of one task.
+# Number of graphs per task.
 GRAPHS_PER_TASK = 16
-# Graphs between two looks at the clock for a line of progress.
+# Number of graphs between two checks whether a progress message is due.
 GRAPHS_PER_LOOK = 256
 
 

@@ -18,7 +18,7 @@ from relaxwl.kernels.wl import WeisfeilerLehman, matched_codes
 
 
 class DepthFeatures(CountKernel):
-    """A count kernel with a block of features for each depth, compared by the dot product, all depths alike."""
+    """A count kernel with a block of features for each depth, compared by the dot product with equal weights."""
 
     base = "subtree"
     similarity = "dot"
@@ -42,12 +42,12 @@ class FlatFeatures(DepthFeatures):
 
 
 def node_codes_in(graphs: GraphCollection, vocabulary: tuple[object, ...] | None) -> Int32:
-    """Return the node labels' codes in a fitted vocabulary; unseen labels get codes behind it."""
+    """Return the node labels' codes in a fitted vocabulary; unseen labels get codes after the known ones."""
     return matched_codes(graphs, vocabulary, None, False)[0]
 
 
 def n_known_labels(vocabulary: tuple[object, ...] | None) -> int:
-    """Return the number of codes that a vocabulary stands for; unlabeled graphs have one common label."""
+    """Return the number of codes of a vocabulary; unlabeled graphs have one common label."""
     return 1 if vocabulary is None else len(vocabulary)
 
 
@@ -56,7 +56,7 @@ def label_names(vocabulary: tuple[object, ...] | None) -> list[str]:
     return ["·"] if vocabulary is None else [str(label) for label in vocabulary]
 
 
-# The γ that model selection chooses from, beside the dot product.
+# Values of γ in model selection, in addition to the dot product.
 GAMMAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 

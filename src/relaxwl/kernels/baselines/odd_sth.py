@@ -15,11 +15,11 @@ from relaxwl.kernels.baselines.histograms import FlatFeatures, label_names, n_kn
 from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.model_schema import HUGE, check_unary, fitted, labels, vector
 
-# Trees with more nodes are named by their number.
+# Maximum number of nodes of a tree that is written out in the name of a feature.
 NAMED_SIZE = 24
 
 
-# Pairs of numbers are packed into one, the second in so many bits.
+# Number of bits of the second number of a packed pair.
 BITS = 32
 Found = list[tuple[Int64, Int64]]
 
@@ -87,7 +87,7 @@ class OddSth(FlatFeatures):
         found = self._found(graphs, graphs.node_codes, *tables)
         self.lists_, self.trees_ = (_compiled.keys_of(table)[0] for table in tables)
         self.weights_ = np.zeros(len(self.trees_))
-        for numbers, times in reversed(found):  # of several graphs with a tree the first has the last word
+        for numbers, times in reversed(found):  # reversed, so that the first graph with a tree decides
             self.weights_[numbers] = times
         return [self._in_columns(found)]
 

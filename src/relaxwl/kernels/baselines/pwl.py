@@ -19,9 +19,9 @@ from relaxwl.kernels.model_schema import check_unary
 from relaxwl.unfolding import TreeRows, leaves, refine
 from relaxwl.unfolding.rows import graph_spans
 
-# Nodes of one task.
+# Number of nodes per task.
 CHUNK_NODES = 1 << 14
-# Weights of edges are raised to the power, and products are taken of them.
+# Bounds of p and τ: weights are raised to the power p, and the results are multiplied.
 MAX_POWER, MAX_OFFSET = 16.0, 1e6
 
 
@@ -121,7 +121,7 @@ class PersistentWL(DepthFeatures):
         return counts
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        """Weigh edges by the graphs' own labels, and sum up in the columns of the fitted ones."""
+        """Compute edge weights from the labels of these graphs, and sum them in the columns of the fitted labels."""
         roots = node_codes_in(graphs, self.node_vocabulary_)
         counts = []
         own_rows: list[TreeRows] = []

@@ -17,7 +17,7 @@ from relaxwl.graphs.labels import match_codes
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import check_graphs
 
-# Shares of the nodes of a graph whose degree is at most the one that is taken.
+# Quantiles of the degrees of a graph.
 QUANTILES = (0.25, 0.5, 0.75)
 
 
@@ -201,9 +201,9 @@ def structure(graphs: GraphCollection) -> Float64:
 
 
 def _triangles(graphs: GraphCollection, adjacency: csr_array) -> Float64:
-    """Return the triangles of each node, every one counted once: at its corner of least degree.
+    """Return the number of triangles of each node; each triangle is counted only at its node of lowest degree.
 
-    Edges lead from lower to higher degree, so that hubs, whose pairs of neighbors are many, have few of their own.
+    Edges are directed from lower to higher degree, so that hubs have few outgoing edges, of which pairs are formed.
     """
     rank = np.empty(graphs.n_nodes, np.int64)
     rank[np.lexsort((np.arange(graphs.n_nodes), graphs.degrees))] = np.arange(graphs.n_nodes)

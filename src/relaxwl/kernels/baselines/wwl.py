@@ -21,11 +21,11 @@ from relaxwl.kernels.gram import gram
 from relaxwl.unfolding import leaves, refine
 
 SCHEMES = ("categorical", "continuous")
-# The λ that model selection chooses from, as in the authors' experiments.
+# Values of λ in model selection, as in the authors' experiments.
 DECAYS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-# The largest distance between two graphs in the categorical scheme, and that of a graph without nodes from others.
+# The largest distance between two graphs in the categorical scheme, and the distance of an empty graph from others.
 LARGEST = 1.0
-# Rows of distances between two lines of progress.
+# Number of rows of distances between two progress messages.
 ROWS_PER_LOOK = 16
 
 
@@ -274,7 +274,7 @@ class WassersteinWL(GraphKernel):
         return out
 
     def _places(self, graphs: GraphCollection) -> Float64:
-        """Return the nodes' embeddings, the vectors of all depths put end to end."""
+        """Return the nodes' embeddings, the concatenated vectors of all depths."""
         if (graphs.node_counts == 0).any():
             empty = int(np.flatnonzero(graphs.node_counts == 0)[0])
             raise ValueError(f"graph {empty} has no nodes; the continuous scheme needs at least one in each graph")
@@ -295,7 +295,7 @@ class WassersteinWL(GraphKernel):
 
 
 def _attributes(graphs: GraphCollection) -> Float64:
-    """Return the nodes' attributes, or their degrees where there are none."""
+    """Return the nodes' attributes, or their degrees if there are none."""
     if graphs.node_attributes is not None:
         if np.isnan(graphs.node_attributes).any():
             raise ValueError("some nodes have missing attributes, which WassersteinWL cannot compare; fill them in")
