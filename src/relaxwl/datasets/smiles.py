@@ -108,7 +108,7 @@ class MoleculeCollection(GraphCollection):
         return cls(**{name: getattr(graphs, name) for name in GraphCollection.__slots__}, sources=sources)
 
     def molecules(self) -> list[Any]:
-        """Return RDKit's molecules, None where there is none; SMILES are read again, which keeps collections small.
+        """Return RDKit's molecules, or None for graphs without one; SMILES are read again to keep collections small.
 
         Returns
         -------

@@ -66,9 +66,9 @@ class TUDataset:
     classes : tuple of int or None
         The values in NAME_graph_labels.txt that the classes 0 to C-1 stand for; None without that file.
     graph_attributes : float array, shape (n_graphs, d), or None
-        What NAME_graph_attributes.txt says.
+        The content of NAME_graph_attributes.txt; None without that file.
     optional_files : tuple of str
-        Which of the optional files were there and read, such as ``"node_labels"``: a file with a misspelt name is not.
+        Optional files that were found and read, such as ``"node_labels"``; files with a misspelled name are not found.
     """
 
     name: str

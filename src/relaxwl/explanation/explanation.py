@@ -63,19 +63,19 @@ class ClusterEvidence:
     frequency : float64 array
         Share of the nodes of a class that are in the cluster.
     mean_count : float64 array
-        Nodes in the cluster that a graph of a class has on average. This is what the kernel's features, and so the
-        weights and the check against chance, are about; where graphs of one class are larger, ``frequency`` may be
-        largest in another class.
+        Mean number of nodes in the cluster per graph of a class. The kernel's features, and therefore the weights and
+        the significance, are based on these counts; if graphs of one class are larger, ``frequency`` may be largest in
+        another class.
     presence : float64 array
         Share of the graphs of a class with a node in the cluster.
     weights : float64 array
-        Weights of the linear model: positive ones speak for the class.
+        Weights of the linear model; positive weights are evidence for the class.
     share : float
-        What the cluster adds to the distance between the mean scores of each class and the others, as a share of all
-        clusters' sum. Negative where it takes away.
+        Contribution of the cluster to the distance between the mean scores of each class and the others, as a share of
+        the sum over all clusters; negative if the cluster reduces this distance.
     effect, p_value : float
-        Share of the variance of its counts that the classes explain, and the chance that any cluster does as well
-        when classes are dealt out at random.
+        Share of the variance of its counts that the classes explain, and the probability that any cluster has at least
+        this effect if classes are permuted at random.
     better_than_chance : bool
         Whether ``p_value`` is at most the significance asked for. Otherwise the cluster is not significant.
     typical_class : int
