@@ -2,10 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from relaxwl.cli import main
-from relaxwl.datasets import make_egonets
+from relaxwl.datasets import make_egonets, write_parquet
 from relaxwl.distributed import ShardedCollection, ShardWriter
 
 
@@ -30,6 +31,17 @@ def test_a_stopped_run_goes_on(tmp_path, capsys):
     ShardWriter(tmp_path / "s", graphs_per_shard=60).add(graphs[:130], whole.y[:130])
     assert shard("egonets-1", "-o", tmp_path / "s", "--graphs-per-shard", 60) == 0
     assert ShardedCollection.open(tmp_path / "s").to_collection() == graphs
+
+
+def test_a_stopped_run_of_numbers_with_gaps_goes_on(tmp_path):
+    graphs, _ = make_egonets(12, random_state=0)
+    y = np.where(np.arange(12) % 3, np.arange(12.0), np.nan)
+    write_parquet(tmp_path / "a.parquet", graphs, y)
+    ShardWriter(tmp_path / "s", graphs_per_shard=2).add(graphs[:7], y[:7])
+    assert shard(tmp_path / "a.parquet", "-o", tmp_path / "s", "--graphs-per-shard", 2) == 0
+    shards = ShardedCollection.open(tmp_path / "s")
+    assert shards.to_collection() == graphs
+    np.testing.assert_array_equal(shards.y, y)
 
 
 @pytest.mark.parametrize("change", ["graphs", "classes"])

@@ -276,6 +276,17 @@ def test_a_drive_without_locks_is_locked_by_a_file(tmp_path, monkeypatch):
     (tmp_path / "manifest.lock").unlink()
     ShardWriter(tmp_path).finish()
     assert not (tmp_path / "manifest.lock").exists()
+    with _locked(tmp_path):
+        (tmp_path / "manifest.lock").unlink()  # by a user who followed the advice
+
+
+def test_a_refused_batch_leaves_the_writer_usable(tmp_path, labeled):
+    writer = ShardWriter(tmp_path, graphs_per_shard=100)
+    writer.add(labeled[:3], [1, 2, 3])
+    with pytest.raises(ValueError, match="y must be given for all graphs or for none"):
+        writer.add(labeled[3:6])
+    writer.add(labeled[3:6], [4, 5, 6])
+    assert writer.finish().y.tolist() == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -218,6 +218,9 @@ class ShardWriter:
     def add(self, graphs: GraphCollection, y: ArrayLike | None = None) -> None:
         """Append graphs, with their targets if there are any.
 
+        If writing fails, as on a full disk, the graphs are kept and written later: continue with the next graphs or
+        with :meth:`finish`, and do not add the same graphs again.
+
         Parameters
         ----------
         graphs : GraphCollection
@@ -227,6 +230,8 @@ class ShardWriter:
         """
         target = None if y is None else plain_targets(y, len(graphs))
         with self._turn():
+            if any((other is None) != (target is None) for _, other in self._waiting[:1]):
+                raise ValueError("y must be given for all graphs or for none")
             self._waiting.append((graphs, target))
             self._n_waiting += len(graphs)
             while self._n_waiting >= self.graphs_per_shard:
@@ -284,8 +289,6 @@ class ShardWriter:
                 graphs, y = graphs[:left], None if y is None else y[:left]
             taken.append((graphs, y))
             left -= len(graphs)
-        if len({y is None for _, y in taken}) > 1:
-            raise ValueError("y must be given for all graphs or for none")
         targets = [y for _, y in taken if y is not None]
         joined = MoleculeCollection.concatenate(graphs for graphs, _ in taken)
         return joined, np.concatenate(targets) if targets else None, rest
@@ -631,7 +634,7 @@ def _try_lock(folder: Path) -> Callable[[], None] | None:
         (folder / LOCK).touch(exist_ok=False)
     except FileExistsError:
         return None
-    return (folder / LOCK).unlink
+    return lambda: (folder / LOCK).unlink(missing_ok=True)  # a user may have removed it
 
 
 def _check_unpacked(path: Path) -> None:
