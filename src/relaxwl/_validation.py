@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
+from relaxwl._memory import check_memory
+
 # Types of random_state in scikit-learn, and NumPy's equivalents.
 RandomState = int | np.integer[Any] | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
@@ -208,8 +210,9 @@ def plain_targets(y: Any, n_examples: int, examples: str = "graphs") -> NDArray[
         if not kind or kind != first:
             shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
             raise ParameterError(f"y must be all numbers or all strings, but y[{place}] is {shown}")
-    if (long := overlong(values.tolist())) is not None:
-        raise ParameterError(f"y[{long}] is a text of {len(values[long])} characters; give classes shorter names")
+    if first == "texts":
+        longest = max(map(len, values.tolist()), default=0)
+        check_memory(4.0 * len(values) * longest, f"y with a text of {longest} characters", "use shorter names")
     plain = np.array(values.tolist())
     if plain.dtype.kind not in "biufU":
         raise ParameterError("y contains numbers that are too large: at most 2**63 - 1, or use floats or strings")

@@ -147,8 +147,8 @@ def test_graph_files_take_memory_in_proportion(tmp_path, ending, lines, times):
 def test_graph_files_that_would_fill_the_memory_are_refused_before(tmp_path, monkeypatch):
     for number in range(2):
         (tmp_path / f"{number}.edgelist").write_text("a b\n" * 1000)
-    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 1e6)
-    with pytest.raises(ValueError, match="graph files of 8000 bytes would need"):
+    monkeypatch.setattr("relaxwl._memory.physical_memory", lambda: 5e5)
+    with pytest.raises(ValueError, match="the graphs of 2 files would need"):
         as_collection(tmp_path)
 
 

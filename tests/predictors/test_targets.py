@@ -118,7 +118,7 @@ def test_gaps_of_all_kinds_are_gaps():
         ([1, 2], False, r"one value for each of 3 objects, not an array of shape \(2,\)"),
         ([1, 2, 3], True, r"a table with a row for each of 3 objects, not an array of shape \(3,\)"),
         ([None] * 3, False, "y must contain a value that is not missing"),
-        ([1, "a", None], False, r"all numbers or all strings"),
+        ([None, 1, "a"], False, r"all numbers or all strings, but y\[2\] is 'a'"),
     ],
 )
 def test_bad_true_values_are_refused(y, is_table, message):

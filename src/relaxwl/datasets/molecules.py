@@ -39,8 +39,8 @@ from relaxwl.datasets.smiles import (
 N_SHOWN = 5
 # Maximum number of cells that are filled in for short rows: a header may have many columns, and a row only one byte.
 MAX_FILLED = 5 * 10**6
-# Cells of the properties of an SDF file for each value that is there, and beyond those.
-CELLS_PER_VALUE = 10
+# Cells of the properties of an SDF file for each of its bytes, and beyond those: a cell takes 8 bytes if it is empty.
+CELLS_PER_BYTE = 5
 # Advice for rows that cannot be read.
 ADVICE = "errors='skip' leaves such rows out"
 # Titles of columns that contain names of molecules by default, ignoring case: name, id, "Compound ID", mol_id.
@@ -419,10 +419,9 @@ def _read_sdf(
             f"{lost} of {len(molecules)} molecules of {path} could not be read, first number {first}", stacklevel=4
         )
     titles = dict.fromkeys(["name", "smiles", *(key for record in records for key in record)])
-    n_cells = sum(map(len, records))
-    if len(titles) * len(records) > MAX_FILLED + CELLS_PER_VALUE * n_cells:
-        problem = f"{len(records)} molecules have {n_cells} of the values of {len(titles)} properties"
-        raise MoleculeTableError(f"{path}: {problem}; write a file without the properties that most lack")
+    if len(titles) * len(records) > MAX_FILLED + CELLS_PER_BYTE * path.stat().st_size:
+        problem = f"it has {len(titles)} properties, which most of its {len(records)} molecules lack"
+        raise MoleculeTableError(f"{path}: {problem}; write a file without these")
     return {title: [record.get(title, "") for record in records] for title in titles}, molecules
 
 

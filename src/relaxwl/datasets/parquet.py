@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
-from relaxwl._validation import as_floats, check_choice, check_integer, plain_targets, repeated
+from relaxwl._validation import as_floats, check_choice, check_integer, overlong, plain_targets, repeated
 from relaxwl.datasets.parquet_pages import VALUE_BYTES, check_pages, read_chunks
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
@@ -439,4 +439,6 @@ def _target(rows: list[Row]) -> NDArray[Any] | None:
         return as_floats(values)
     if any(isinstance(value, (int, float)) for value in values):
         values = [np.nan if value is None else value for value in values]
+    if (long := overlong(values)) is not None:
+        raise ValueError(f"y[{long}] is a text of {len(values[long])} characters; give classes shorter names")
     return plain_targets(values, len(values))

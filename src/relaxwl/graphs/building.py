@@ -466,7 +466,8 @@ def common_direction(found: Sequence[bool | None], directed: bool | None, *, inf
         Whether graphs count as directed only because they are asymmetric, so that others may be symmetric.
     """
     wanted = True in found if directed is None else directed
-    reason = "directed=True" if directed else f"graph {list(found).index(True)} is directed" if wanted else ""
+    reason = "directed=True, or the model was fitted on directed graphs" if directed else ""
+    reason = f"graph {list(found).index(True)} is directed" if wanted and not directed else reason
     for index, one in enumerate(found):
         if one and not wanted:
             raise GraphError(index, DIRECTED)

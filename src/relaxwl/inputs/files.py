@@ -14,8 +14,8 @@ from relaxwl._validation import read_number
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".edgelist": "read_edgelist"}
 # Maximum length of a line of an edge list in bytes: parsed as an expression, it takes some 200 times as much memory.
 MAX_LINE = 1 << 16
-# What networkx takes for each byte of a file of usual nodes and edges; of very short names it is up to 200.
-BYTES_PER_BYTE = 100
+# Memory that networkx takes for each byte of a file of usual nodes and edges; for very short names it is up to 200.
+BYTES_PER_BYTE = {".graphml": 40, ".gml": 35, ".edgelist": 70}
 # Maximum number of characters of a parser's message that are shown: some messages repeat the whole file.
 MAX_REASON = 300
 # String literals of Python, and underscores within numbers, which only Python accepts.
@@ -62,8 +62,8 @@ def read_files(files: list[Path], directed: bool) -> list[Any]:
         import networkx
     except ImportError:
         raise ImportError("folders of graph files are read through networkx: pip install networkx") from None
-    size = sum(map(require_regular, files))
-    check_memory(BYTES_PER_BYTE * float(size), f"graph files of {size} bytes", "read them in several folders, or as TU")
+    needed = sum(BYTES_PER_BYTE[file.suffix.lower()] * require_regular(file) for file in files)
+    check_memory(needed, f"the graphs of {len(files)} files", "use several folders, or a Parquet file or TU folder")
     graphs = []
     for file in files:
         try:

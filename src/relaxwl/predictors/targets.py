@@ -143,9 +143,11 @@ def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, li
         )
     found = []
     for column in table.T:
-        known = np.flatnonzero([not _is_gap(value) for value in column])
-        values = column[known]
-        found.append((known, (values if is_table else plain_targets(values, len(known))).tolist()))
+        gaps = np.array([_is_gap(value) for value in column], bool)
+        known = np.flatnonzero(~gaps)
+        if len(known) and not is_table:  # gaps are filled, so that messages name positions among all objects
+            column = plain_targets(np.where(gaps, column[known[:1]], column), len(column))
+        found.append((known, column[known].tolist()))
     if not any(len(known) for known, _ in found):
         raise ParameterError("y must contain a value that is not missing")
     return found
