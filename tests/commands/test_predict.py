@@ -128,6 +128,14 @@ def test_neighbors_are_named_with_their_smiles(assays, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("  0.0000  m")
 
 
+@pytest.mark.parametrize("query", ["CCO", "C[C@H](O)N"])
+def test_smiles_as_arguments_are_not_looked_up(model, capsys, monkeypatch, query):
+    """The server of data sets must not learn of molecules."""
+    monkeypatch.setattr("relaxwl.commands.sources.download_tu", lambda *_: pytest.fail("a name was looked up"))
+    assert main(["neighbors", str(model), query]) == 2
+    assert f"there is no file or folder {query}; SMILES are read from a .smi file" in capsys.readouterr().err
+
+
 def test_intervals_and_remembered_columns(table, model, tmp_path):
     output = tmp_path / "predictions.csv"
     assert main(["predict", str(model), str(table), "-o", str(output), "--coverage", "0.8", "--quiet"]) == 0
