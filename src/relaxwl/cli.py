@@ -343,7 +343,7 @@ def _fit(commands: Any) -> None:
                   "as well.",
                   "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc --errors skip -o model.rwl")
     option = parser.add_argument
-    option("dataset", metavar="DATASET", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=f"{DATASET_HELP}; or a folder of 'relaxwl shard'")
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
     option("--effort", choices=("quick", "balanced", "thorough"),
            help="number of kernels and settings tried (default balanced; not for molecules)")

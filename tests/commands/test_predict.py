@@ -256,7 +256,10 @@ def test_shards_are_fitted_one_at_a_time(tmp_path, capsys):
     write_parquet(data, *graphs)
     assert main(["shard", data, "-o", str(shards), "--graphs-per-shard", "15", "--quiet"]) == 0
     assert main(["fit", str(shards), "-o", str(path), "--effort", "quick", "--quiet"]) == 0
-    assert "linear model on features" in capsys.readouterr().out
+    assert "Gram matrices: shards are read one at a time; a linear model on features" in capsys.readouterr().out
+    for command in (["predict", str(path), str(shards), "-o", str(output)], ["datasets", "stats", str(shards)]):
+        assert main(command) == 2
+        assert "s.shards is a folder of shards, which only 'relaxwl fit' and" in capsys.readouterr().err
     assert main(["predict", str(path), data, "-o", str(output), "--quiet"]) == 0
     assert len(read(output)) == 40
     assert main(["fit", str(shards), "-o", str(tmp_path / "no.rwl"), "--validate", "random"]) == 2

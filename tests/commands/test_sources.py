@@ -103,6 +103,13 @@ def test_names_that_mean_nothing_are_refused_before_anything_is_loaded(name, mes
         check_source(name)
 
 
+@pytest.mark.parametrize("ending", ["graphml", "gml", "edgelist"])
+def test_a_single_graph_file_is_refused(tmp_path, ending):
+    (tmp_path / f"one.{ending}").write_text("0 1\n")
+    with pytest.raises(UserError, match=rf"one\.{ending} is a single graph; give its folder"):
+        opened(tmp_path / f"one.{ending}")
+
+
 @pytest.mark.parametrize("target", ["link", "absent"])
 def test_links_that_lead_nowhere_are_refused(tmp_path, target):
     (tmp_path / "link").symlink_to(target)

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 import numpy as np
 
+from relaxwl._validation import counted
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import check_source, open_source
 from relaxwl.distributed import ShardWriter
@@ -37,7 +38,8 @@ def run(arguments: Namespace, console: Console) -> None:
         raise UserError(f"{arguments.out} has more graphs of an interrupted run than these data sets{ADVICE}")
     shards = writer.finish()
     records = shards.manifest.parts
+    written_as = counted(len(records), "shard")
     console.result(
-        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(records):,} shards: {arguments.out}",
+        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {written_as}: {arguments.out}",
         {"folder": arguments.out, "n_graphs": shards.n_graphs, "n_nodes": shards.n_nodes, "n_shards": len(records)},
     )

@@ -24,6 +24,7 @@ from relaxwl.datasets.molecules import (
 )
 from relaxwl.datasets.smiles import MAX_ATOMS
 from relaxwl.datasets.synthetic import EGONET_MODELS
+from relaxwl.distributed.shards import MANIFEST
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
@@ -270,6 +271,12 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         targets = _join_labels(options["labels"], found, name) if "labels" in options else targets
         kept = {key: "yes" if options[key] is True else options[key] for key in REMEMBERED if key in options}
         return Source(path.stem if is_parquet else path.name, found, targets, {"kind": kind, **kept})
+    if (path / MANIFEST).exists() and not any(path.glob("*_A.txt")):
+        raise UserError(
+            f"{name} is a folder of shards, which only 'relaxwl fit' and relaxwl.distributed.ShardedCollection read"
+        )
+    if path.suffix.lower() in READERS:
+        raise UserError(f"{name} is a single graph; give its folder, whose graph files are read together")
     data = read_tu(path, directed=reading_options(arguments, TU, name).get("directed", False))
     # Classes are numbered from 0, as in load_tu, so that models are the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):
