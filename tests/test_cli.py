@@ -158,6 +158,10 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "1_0"], "--jobs must be a number of threads"),
         (["report", "{data}"], "there are no results"),
         (["report", "{data}", "--folds", "3"], "unrecognized arguments: --folds 3 (see 'relaxwl report --help')"),
+        (["fit", "", "-o", "m.rwl"], "the argument dataset is empty; give a path"),
+        (["benchmark", "{data}", ""], "the argument dataset is empty"),
+        (["fit", "{data}", "-o", ""], "the argument output is empty"),
+        (["fit", "{data}", "-o", "m.rwl", "--labels", ""], "the argument labels is empty"),
         (["distance", "{data}", "--depth", "-1", "--nodes", "0:0", "0:1"], "at least 0"),
     ],
 )

@@ -33,6 +33,11 @@ DEEPEST_DRAWN = 8
 KERNELS = ", ".join(estimator_names())
 NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regressor)
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
+# Arguments that are paths, or lists of paths.
+PATHS = (
+    "dataset", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model", "svg", "page",
+    "out", "explorer",
+)  # fmt: skip
 FORMATS = ("text", "markdown", "csv", "latex")
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
@@ -98,6 +103,10 @@ def _fail(error: Exception) -> int:
 
 def _check_files(arguments: argparse.Namespace) -> None:
     """Raise an error before the work if its result cannot be written or would replace an input."""
+    for name in PATHS:
+        given = getattr(arguments, name, None)
+        if "" in (given if isinstance(given, list) else [given]):  # which pathlib reads as the current folder
+            raise UserError(f"the argument {name} is empty; give a path")
     outputs = [path for name in ("output", "model", "svg", "page") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
@@ -334,7 +343,7 @@ def _fit(commands: Any) -> None:
                   "as well.",
                   "relaxwl fit tox21.csv --target NR-AR NR-AhR --scoring roc_auc --errors skip -o model.rwl")
     option = parser.add_argument
-    option("dataset", metavar="DATASET", help=DATASET_HELP)
+    option("dataset", metavar="DATASET", help=f"{DATASET_HELP}; or a folder of 'relaxwl shard'")
     option("-o", "--output", required=True, help="model file to write, such as model.rwl")
     option("--effort", choices=("quick", "balanced", "thorough"),
            help="number of kernels and settings tried (default balanced; not for molecules)")

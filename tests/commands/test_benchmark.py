@@ -105,11 +105,8 @@ def test_given_folds_and_solver(dataset, tmp_path, capsys):
 def test_a_file_of_another_kind_is_no_results_file(dataset, tmp_path, capsys):
     page = tmp_path / "report.html"
     assert main(["report", str(dataset / "TINY_graph_indicator.txt"), "-o", str(page)]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert ["line 1: left out" in lines[0], "line 3: left out" in lines[2]] == [True, True]
-    assert "480 lines were left out" in lines[3]
-    assert "has no results" in lines[4]
-    assert len(lines) == 5
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "has no results" in line
     assert not page.exists()
 
 

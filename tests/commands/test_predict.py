@@ -128,6 +128,14 @@ def test_neighbors_are_named_with_their_smiles(assays, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("  0.0000  m")
 
 
+@pytest.mark.parametrize("query", ["CCO", "C[C@H](O)N"])
+def test_smiles_as_arguments_are_not_looked_up(model, capsys, monkeypatch, query):
+    """The server of data sets must not learn of molecules."""
+    monkeypatch.setattr("relaxwl.commands.sources.download_tu", lambda *_: pytest.fail("a name was looked up"))
+    assert main(["neighbors", str(model), query]) == 2
+    assert f"there is no file or folder {query}; SMILES are read from a .smi file" in capsys.readouterr().err
+
+
 def test_intervals_and_remembered_columns(table, model, tmp_path):
     output = tmp_path / "predictions.csv"
     assert main(["predict", str(model), str(table), "-o", str(output), "--coverage", "0.8", "--quiet"]) == 0
@@ -248,7 +256,10 @@ def test_shards_are_fitted_one_at_a_time(tmp_path, capsys):
     write_parquet(data, *graphs)
     assert main(["shard", data, "-o", str(shards), "--graphs-per-shard", "15", "--quiet"]) == 0
     assert main(["fit", str(shards), "-o", str(path), "--effort", "quick", "--quiet"]) == 0
-    assert "linear model on features" in capsys.readouterr().out
+    assert "Gram matrices: shards are read one at a time; a linear model on features" in capsys.readouterr().out
+    for command in (["predict", str(path), str(shards), "-o", str(output)], ["datasets", "stats", str(shards)]):
+        assert main(command) == 2
+        assert "s.shards is a folder of shards, which only 'relaxwl fit' and" in capsys.readouterr().err
     assert main(["predict", str(path), data, "-o", str(output), "--quiet"]) == 0
     assert len(read(output)) == 40
     assert main(["fit", str(shards), "-o", str(tmp_path / "no.rwl"), "--validate", "random"]) == 2

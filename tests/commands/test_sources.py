@@ -93,12 +93,28 @@ def test_rows_of_a_table_keep_their_lines(table):
         ("nothing.zip", "nothing.zip: there is no such file or folder"),
         ("no/where", "no/where: there is no such file or folder"),
         ("table.csv.gz", "table.csv.gz is compressed; decompress it first: gunzip -k table.csv.gz"),
+        ("table.csv.bz2", "table.csv.bz2 is compressed; decompress it first: bunzip2 -k table.csv.bz2"),
+        ("C[C@H](O)N", r"no file or folder C\[C@H\]\(O\)N; SMILES are read from a .smi file"),
         ("egonets-5", "egonets-1 to egonets-4"),
     ],
 )
 def test_names_that_mean_nothing_are_refused_before_anything_is_loaded(name, message):
     with pytest.raises(UserError, match=message):
         check_source(name)
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gml", "edgelist"])
+def test_a_single_graph_file_is_refused(tmp_path, ending):
+    (tmp_path / f"one.{ending}").write_text("0 1\n")
+    with pytest.raises(UserError, match=rf"one\.{ending} is a single graph; give its folder"):
+        opened(tmp_path / f"one.{ending}")
+
+
+@pytest.mark.parametrize("target", ["link", "absent"])
+def test_links_that_lead_nowhere_are_refused(tmp_path, target):
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(UserError, match="link is a symbolic link to a file or folder that does not exist"):
+        check_source(str(tmp_path / "link"))
 
 
 def test_names_that_may_mean_something_pass(dataset):

@@ -44,6 +44,7 @@ def test_tables_are_read_with_their_targets(tmp_path):
         ("smiles,y\nC,1\nCC,1_0\n", "line 3, column 'y': '1_0' is not a finite number"),
         ("smiles,y,y\nC,1,1\n", "more than one column 'y'"),
         ("smiles,y\nC,1\nCC\n", "line 3: 1 fields, but the header has 2"),
+        ("smiles,y\nC,1\n".encode("utf-16-le").decode("ascii"), "NUL"),
         ("smiles,y\nC,1\nCC,high\n", "line 3, column 'y': 'high' is not a finite number"),
         ('smiles,y\n"C,1\n', "line 2: unexpected end of data"),
         ("smiles,y\nC,1\nC(,1\n", r"line 3, column 'smiles': 'C\(': not a valid SMILES string"),

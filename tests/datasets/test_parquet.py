@@ -172,6 +172,7 @@ def test_errors(tmp_path):
         ("node_feat", [1.0, 2.0, 3.0, 4.0]),
         ("node_feat", []),
         ("edge_attr", [[1.0], [2.0]]),
+        ("node_feat", [[[1.0, 2.0]], [[3.0, 4.0]]]),
     ],
 )
 def test_attributes_are_not_cut_anew(tmp_path, name, values):
@@ -179,7 +180,7 @@ def test_attributes_are_not_cut_anew(tmp_path, name, values):
     row = {"edge_index": [[0], [1]], "num_nodes": 2, name: values}
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "x.parquet")
     with pytest.raises(
-        ValueError, match=r"x\.parquet .*graph 0: attributes of shape \(\d, ?1?\) where \d nodes or edges"
+        ValueError, match=r"x\.parquet .*graph 0: attributes of shape \(\d, ?[\d, ]*\) where \d nodes or edges have one"
     ):
         read_parquet(tmp_path / "x.parquet")
 
@@ -203,11 +204,19 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
         ({**edge, "edge_index": [[0], [None]]}, {}, "lacks a node number"),
         ({**edge, "num_nodes": 2.7}, {}, "num_nodes must contain integers"),
         ({**edge, "num_nodes": "2"}, {}, "num_nodes must contain integers"),
-        ({**edge, "num_nodes": [1, 2]}, {}, "must be an integer >= 0"),
+        ({**edge, "num_nodes": [1, 2]}, {}, "graph 0: num_nodes must be one integer, not a list of 2"),
+        ({**edge, "num_nodes": []}, {}, "num_nodes must be one integer, not a list of 0"),
+        ({**edge, "edge_index": [[0, None], [1, 0]]}, {}, "graph 0: edge_index lacks a node number"),
+        ({**edge, "node_label": "ab"}, {}, "graph 0: node_label must be a list .* node \\(2\\), not 'ab'"),
+        ({**edge, "node_label": 1}, {}, "graph 0: node_label must be a list .* not 1"),
+        ({**edge, "node_label": ["a"]}, {}, "graph 0: node_label must be a list .* not a list of 1"),
+        ({**edge, "edge_label": "a"}, {}, "graph 0: edge_label must be a list .* edge \\(1\\), not 'a'"),
         ({**edge, "node_feat": [1.0, None]}, {}, "with missing=… values may be missing"),
         (edge, {b"relaxwl": b'{"directed": "x"}'}, "metadata is damaged"),
         (edge, {b"relaxwl": b'{"json": 1}'}, "metadata is damaged"),
-        (edge, {b"relaxwl": b"[1]"}, "cannot be read as graphs"),
+        (edge, {b"relaxwl": b"[]"}, "metadata is damaged"),
+        (edge, {b"relaxwl": b'{"json": [[1]]}'}, "metadata is damaged"),
+        (edge, {b"relaxwl": b"{"}, "metadata is damaged; write it anew"),
     ):
         pq.write_table(pa.Table.from_pylist([row]).replace_schema_metadata(noted), path)
         with pytest.raises(ValueError, match=rf"crafted\.parquet .*{message}"):
@@ -217,6 +226,25 @@ def test_what_is_no_graph_is_refused_by_the_name_of_the_file(tmp_path):
     path.write_bytes(b"PAR1" + 100 * b"x" + b"PAR1")
     with pytest.raises(ValueError, match=r"crafted\.parquet cannot be read"):
         read_parquet(path)
+
+
+def test_graphs_that_do_not_fit_are_named(tmp_path):
+    path, edge = tmp_path / "crafted.parquet", {"edge_index": [[], []], "num_nodes": 1}
+    pq.write_table(pa.Table.from_pylist([{**edge, "y": y} for y in ([1, 2], [1, 2], [1])]), path)
+    with pytest.raises(ValueError, match=r"crafted\.parquet .*graph 2: its target is not a list of the same length"):
+        read_parquet(path)
+    numbers = pa.array([[[0], [2**63]]], pa.list_(pa.list_(pa.uint64())))
+    pq.write_table(pa.table({"edge_index": numbers}), path)
+    with pytest.raises(ValueError, match=r"crafted\.parquet .*graph 0: edge_index contains numbers of nodes beyond"):
+        read_parquet(path)
+
+
+@pytest.mark.parametrize("names", [["a", None], [1.5, 2.5]])
+def test_names_that_are_not_read_are_reported(tmp_path, names):
+    rows = [{"edge_index": [[], []], "num_nodes": 1, "name": name} for name in names]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "named.parquet")
+    with pytest.warns(UserWarning, match="the graphs have no names: the column 'name'"):
+        assert read_parquet(tmp_path / "named.parquet")[0].names is None
 
 
 @pytest.mark.parametrize("name", ["edge_index", "y"])

@@ -318,6 +318,7 @@ MALFORMED = {
         {"node_labels": f"0.0\n0\n-0\n+0e5\n5\n0.{'0' * 400}1\n"},
         r"node_labels.txt, line 6: .* hold integers",
     ),
+    "no number as class": ({"graph_labels": "1\nnan\n"}, r"graph_labels.txt, line 2: 'nan' does not hold integers"),
     "infinity": ({"edge_attributes": "1\n" * 7 + "1e999"}, r"edge_attributes.txt, line 8: '1e999' holds"),
     "infinite target": ({"graph_attributes": "1\n-1e400\n"}, r"graph_attributes.txt, line 2: '-1e400' holds"),
     "conflicting labels": (

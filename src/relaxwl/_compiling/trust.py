@@ -66,8 +66,8 @@ def _reasons_of(path: Path, status: os.stat_result, writable: bool) -> Iterator[
     """Yield why other users may write a file or folder; modes matter only where it is ``writable``."""
     if status.st_uid not in (os.getuid(), 0):
         yield f"{path} belongs to another user"
-    by_group = status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)
-    if writable and (status.st_mode & stat.S_IWOTH or by_group):
+    by_others = status.st_mode & stat.S_IWOTH
+    if writable and (by_others or (status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid))):
         yield f"other users may write {path}"
 
 

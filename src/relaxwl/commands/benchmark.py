@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -127,9 +128,13 @@ def run_report(arguments: Namespace, console: Console) -> None:
         if not Path(explorer).is_file():
             raise UserError(f"--explorer {explorer}: there is no such page; run 'relaxwl explain … -o {explorer}'")
         explorer = Path(os.path.relpath(explorer, output.parent)).as_posix()
-    results = ResultStore(path).load()
-    if not results.datasets:
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        results = ResultStore(path).load()
+    if not results.datasets:  # a file of another kind, of which each line would have a note
         raise UserError(f"{path} has no results; run 'relaxwl benchmark … --out DIR' first")
+    for note in notes:
+        warnings.warn(note.message, stacklevel=2)
     reference = PAPER_ACCURACIES if set(results.datasets) & set(PAPER_DATASETS) else None
     metric = arguments.scoring
     for record in results.folds if metric is not None else []:

@@ -20,6 +20,8 @@ from relaxwl._progress import ProgressBar, is_watched
 
 # Seconds after which an interrupt without effect is repeated.
 REPEAT_INTERVAL = 2.0
+# A word that is too long to be shown in full: its first and last characters are.
+LONG_WORD = re.compile(r"(\S{300})\S{400,}(\S{300})")
 
 
 class UserError(Exception):
@@ -28,7 +30,17 @@ class UserError(Exception):
 
 def print_error(text: str) -> None:
     """Print the error in one line."""
-    _to_stderr(f"relaxwl: {' '.join(text.split())}\n")
+    _to_stderr(f"relaxwl: {' '.join(printable(text).split())}\n")
+
+
+def printable(text: str) -> str:
+    r"""Return a message with control characters escaped and very long words, such as names of files, shortened.
+
+    >>> printable("no file a\x1b[2J"), len(printable(5000 * "x"))
+    ('no file a\\x1b[2J', 601)
+    """
+    text = LONG_WORD.sub(r"\1…\2", text)
+    return "".join(c if c.isprintable() or c.isspace() else c.encode("unicode_escape").decode() for c in text)
 
 
 def error_text(error: BaseException) -> str:
@@ -142,7 +154,7 @@ class Console:
     def note(self, text: str) -> None:
         """Print a note about the work."""
         if not self.quiet:
-            _to_stderr(text + "\n")
+            _to_stderr(printable(text) + "\n")
 
     def result(self, text: str, data: Any = None) -> None:
         """Print the result: ``text``, or ``data`` as JSON if requested."""

@@ -17,6 +17,7 @@ from relaxwl.commands.sources import (
     MoleculeSource,
     Source,
     check_columns,
+    check_source,
     open_source,
     reading_options,
     whole_numbers,
@@ -190,6 +191,7 @@ def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
     check_columns(arguments.dataset, arguments, read_value(arguments.model_file, "columns_"))
     model = load_predictor(arguments.model_file, (*GRAPHS.values(), *MOLECULES.values()))
     model.set_params(n_jobs=arguments.jobs)
+    check_source(arguments.dataset, of_molecules=isinstance(model, tuple(MOLECULES.values())))
     return model, open_source(arguments.dataset, arguments, console, several=True, remembered=model.columns_)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relaxwl._validation import counted
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import check_source, open_source
 from relaxwl.distributed import ShardedCollection, ShardWriter
@@ -34,8 +35,9 @@ def run(arguments: Namespace, console: Console) -> None:
         raise UserError(f"{arguments.out} has more graphs of an interrupted run than these data sets{ADVICE}")
     shards = writer.finish()
     parts = shards.manifest.parts
+    written_as = counted(len(parts), "shard")
     console.result(
-        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {len(parts):,} shards: {arguments.out}",
+        f"{shards.n_graphs:,} graphs with {shards.n_nodes:,} nodes in {written_as}: {arguments.out}",
         {"folder": arguments.out, "n_graphs": shards.n_graphs, "n_nodes": shards.n_nodes, "n_shards": len(parts)},
     )
 

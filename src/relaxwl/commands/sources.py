@@ -13,7 +13,7 @@ from relaxwl._execution import cached_property
 from relaxwl._validation import repeated
 from relaxwl.commands.console import OPTIONS, Console, UserError
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
-from relaxwl.datasets.fetch import download_tu
+from relaxwl.datasets.fetch import NAME, download_tu
 from relaxwl.datasets.molecules import (
     MoleculeTable,
     read_columns,
@@ -24,6 +24,7 @@ from relaxwl.datasets.molecules import (
 )
 from relaxwl.datasets.smiles import MAX_ATOMS
 from relaxwl.datasets.synthetic import EGONET_MODELS
+from relaxwl.distributed.shards import MANIFEST
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
@@ -36,6 +37,8 @@ EMBEDDED = re.compile(r"egonets-([1-4])")
 # File extensions of tables of molecules, and the name of standard input, which contains one.
 TABLES = (".csv", ".tsv", ".smi", ".sdf")
 STANDARD_INPUT = "-"
+# File extensions of compressed files, with the program that decompresses them.
+COMPRESSED = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd"}
 FOLDER, TABLE, TU, SHARDS = "a folder of graph files", "a table of molecules", "a data set in TU layout", "shards"
 # Options that are stored in a model for a folder of graph files; for a table of molecules, the columns are stored.
 REMEMBERED = ("node_label", "edge_label", "node_attributes", "edge_attributes", "missing", "directed")
@@ -174,12 +177,22 @@ def _named(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def check_source(name: str) -> None:
-    """Raise an error if a file, folder or embedded data set cannot be read, without loading anything."""
-    if Path(name).suffix.lower() == ".gz":
-        raise UserError(f"{name} is compressed; decompress it first: gunzip -k {name}")
+def check_source(name: str, *, of_molecules: bool = False) -> None:
+    """Raise an error if a file, folder or embedded data set cannot be read, without loading anything.
+
+    ``of_molecules`` excludes names of the TU collection: with a model of molecules, a name is rather a SMILES, which
+    must not be sent to a server.
+    """
+    if (ending := Path(name).suffix.lower()) in COMPRESSED:
+        raise UserError(f"{name} is compressed; decompress it first: {COMPRESSED[ending]} -k {name}")
     if Path(name).exists() or EMBEDDED.fullmatch(name) or name == STANDARD_INPUT:
         return
+    if Path(name).is_symlink():
+        raise UserError(f"{name} is a symbolic link to a file or folder that does not exist, or to itself")
+    if of_molecules or not (Path(name).suffix or NAME.fullmatch(name) or Path(name).name != name):
+        raise UserError(
+            f"there is no file or folder {name}; SMILES are read from a .smi file or, with '-', from standard input"
+        )
     if Path(name).name != name or Path(name).suffix:
         raise UserError(f"{name}: there is no such file or folder")
     if name.lower().startswith("egonets"):
@@ -258,6 +271,12 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         targets = _join_labels(options["labels"], found, name) if "labels" in options else targets
         kept = {key: "yes" if options[key] is True else options[key] for key in REMEMBERED if key in options}
         return Source(path.stem if is_parquet else path.name, found, targets, {"kind": kind, **kept})
+    if (path / MANIFEST).exists() and not any(path.glob("*_A.txt")):
+        raise UserError(
+            f"{name} is a folder of shards, which only 'relaxwl fit' and relaxwl.distributed.ShardedCollection read"
+        )
+    if path.suffix.lower() in READERS:
+        raise UserError(f"{name} is a single graph; give its folder, whose graph files are read together")
     data = read_tu(path, directed=reading_options(arguments, TU, name).get("directed", False))
     # Classes are numbered from 0, as in load_tu, so that models are the same here and in Python.
     if data.classes is not None and data.classes != tuple(range(len(data.classes))):

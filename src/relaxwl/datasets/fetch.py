@@ -36,6 +36,8 @@ BACKOFF_SECONDS = 0.5
 TIMEOUT_SECONDS = 30
 # Status codes of temporary errors, after which another attempt may succeed.
 TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+# Names of data sets of the collection.
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+_-]|\.(?!\.)){0,99}")
 # Maximum size of a download: several times the largest data set of the collection, and far below the size of a disk.
 MAX_DOWNLOAD_BYTES = 4 * 2**30
 _CHUNK_BYTES = 2**18
@@ -98,7 +100,7 @@ def download_tu(
     time_limit: float | None = TIME_LIMIT_SECONDS,
 ) -> Path:
     """Return the path of the zip file of a data set in the cache; parameters as for :func:`fetch_tu`."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9+_-]|\.(?!\.)){0,99}", name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"name must be that of a data set, of letters, digits, '-', '_', '+' and '.', not {name!r}")
     base_url = BASE_URL if base_url is None else base_url
     if not base_url.startswith(("http://", "https://")):

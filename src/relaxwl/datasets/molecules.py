@@ -359,17 +359,24 @@ def table_rows(file: Iterable[str], place: str, ending: str) -> Iterator[tuple[i
         if ending == ".smi":
             for line, text in enumerate(file, 1):
                 if text.strip():
+                    _refuse_nul(text, place, line)
                     yield line, [*text.split(maxsplit=1), ""][:2]
             return
         reader = csv.reader(file, delimiter="\t" if ending == ".tsv" else ",", strict=True)
         for row in reader:
             line = reader.line_num
             if row:
+                _refuse_nul("".join(row), place, line)
                 yield line, row
     except UnicodeDecodeError as error:
         raise MoleculeTableError(f"{place} is not text in UTF-8 ({error.reason} at byte {error.start})") from None
     except csv.Error as error:
         raise MoleculeTableError(f"{place}, line {line + 1}: {error}") from None
+
+
+def _refuse_nul(text: str, place: str, line: int) -> None:
+    if "\0" in text:
+        raise MoleculeTableError(f"{place}, line {line}: NUL characters, as of text in UTF-16; save it as UTF-8")
 
 
 def _read_sdf(

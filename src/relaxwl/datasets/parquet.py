@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +46,7 @@ READ_ERRORS = (
     ValueError,
 )  # fmt: skip
 ADVICE = "read it with a smaller batch_size"
+LACKING = "edge_index lacks a node number"
 EDGE_FORMS = ("lists", "pairs")
 # Maximum number of nodes beyond the number of values in a file: num_nodes alone could otherwise ask for millions.
 BARE_NODES = 2**20
@@ -261,10 +263,13 @@ def _noted(path: str | os.PathLike[str]) -> _Noted:
     require_regular(path)
     _, parquet = _pyarrow()
     metadata = parquet.read_schema(path).metadata or {}
-    content = json.loads(metadata.get(METADATA, b"{}"))
-    directed, kinds = content.get("directed"), content.get("json", [])
-    if directed not in (None, True, False) or not isinstance(kinds, list) or not {*kinds} <= {"node", "edge"}:
-        raise ValueError("its relaxwl metadata is damaged")
+    try:
+        content = json.loads(metadata.get(METADATA, b"{}"))
+        directed, kinds = content.get("directed"), content.get("json", [])
+        if directed not in (None, True, False) or not isinstance(kinds, list) or not {*kinds} <= {"node", "edge"}:
+            raise ValueError
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        raise ValueError("its relaxwl metadata is damaged; write it anew with write_parquet") from None
     return _Noted(METADATA in metadata, directed, frozenset(kinds))
 
 
@@ -341,6 +346,8 @@ def _edge_form(file: Any) -> str:
                 raise GraphError(
                     index, "edge_index must be two lists of node numbers of one length, or a list of pairs"
                 )
+            elif None in (*rows[0], *rows[1]):
+                raise GraphError(index, LACKING)
             elif rows[0][1] != rows[1][0]:  # otherwise, both forms describe the same edges
                 open_question = index
         begin += len(batch)
@@ -376,9 +383,17 @@ def _row(row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[
     edges = _edges(row["edge_index"], form, index)
     size = row.get("num_nodes")
     if isinstance(size, list):  # as in some data hubs
-        size = size[0] if len(size) == 1 else -1
+        if len(size) != 1:
+            raise GraphError(index, f"num_nodes must be one integer, not a list of {len(size)}")
+        (size,) = size
     n_nodes = size if size is not None else int(edges.max(initial=-1)) + 1
-    found: Row = {"n_nodes": n_nodes, "edges": edges, "name": row.get("name"), "y": row.get(asked.target or "")}
+    found: Row = {
+        "index": index,
+        "n_nodes": n_nodes,
+        "edges": edges,
+        "name": row.get("name"),
+        "y": row.get(asked.target or ""),
+    }
     for part, names in chosen.items():
         length = n_nodes if part.startswith("node") else len(edges)
         values = [row[name] if row[name] is not None else [] for name in names]
@@ -387,6 +402,11 @@ def _row(row: Row, index: int, chosen: dict[str, list[str]], as_json: frozenset[
         elif part.endswith("attributes"):
             found[part] = join_vectors(values, length, index)
         else:
+            for name, column in zip(names, values, strict=True):
+                if not isinstance(column, list) or len(column) not in (0, length):  # a text would be split into letters
+                    given = f"a list of {len(column)}" if isinstance(column, list) else repr(column)[:60]
+                    problem = f"{name} must be a list with a label for each {part[:4]} ({length}), not {given}"
+                    raise GraphError(index, problem)
             read = json.loads if part.split("_")[0] in as_json else _label
             found[part] = join_labels([[read(value) for value in column] for column in values], asked.missing)
     return found
@@ -402,8 +422,11 @@ def _edges(given: list[list[int]] | None, form: str, index: int) -> NDArray[np.i
         wanted = "two lists of node numbers of one length" if form == "lists" else "a list of pairs of node numbers"
         raise GraphError(index, f"edge_index must be {wanted}")
     if any(number is None for row in rows for number in row):
-        raise GraphError(index, "edge_index lacks a node number")
-    edges = np.array(rows, np.int64)
+        raise GraphError(index, LACKING)
+    try:
+        edges = np.array(rows, np.int64)
+    except OverflowError:
+        raise GraphError(index, "edge_index contains numbers of nodes beyond 2^63; nodes count from 0") from None
     return edges.T if form == "lists" else edges
 
 
@@ -426,6 +449,11 @@ def _collection(rows: list[Row], asked: _Asked, noted: _Noted) -> GraphCollectio
     # Strings written by write_parquet are names, even if they are empty.
     ours = noted.ours and bool(found) and all(isinstance(name, str) for name in found)
     names = tuple(map(str, found)) if ours else common_names(found)
+    if names is None and any(row["name"] not in (None, "") for row in rows):
+        warnings.warn(
+            "the graphs have no names: the column 'name' does not contain a text or an integer for each of them",
+            stacklevel=3,
+        )
     return GraphCollection(**builder.build(), names=names)
 
 
@@ -436,6 +464,10 @@ def _target(rows: list[Row]) -> NDArray[Any] | None:
     if all(isinstance(value, list) and len(value) == 1 for value in values):
         values = [value[0] for value in values]
     if any(isinstance(value, list) for value in values):
+        lengths = [len(value) if isinstance(value, list) else None for value in values]
+        if lengths.count(lengths[0]) < len(lengths):
+            odd = next(row["index"] for row, length in zip(rows, lengths, strict=True) if length != lengths[0])
+            raise GraphError(odd, "its target is not a list of the same length as those of the graphs before")
         return as_floats(values)
     if any(isinstance(value, (int, float)) for value in values):
         values = [np.nan if value is None else value for value in values]

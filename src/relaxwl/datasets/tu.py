@@ -396,7 +396,11 @@ class _Table:
             mantissa = lines[row].split(b",")[column].lower().partition(b"e")[0]
             integral[row, column] = not mantissa.strip(b" \t\r+-.0")
         for row in np.flatnonzero(~integral.all(axis=1))[:1]:
-            problem = "does not hold integers" if fits[row].all() else "holds a number that is too large or infinite"
+            problem = (
+                "does not hold integers"
+                if (fits | np.isnan(values))[row].all()
+                else "holds a number that is too large or infinite"
+            )
             raise self.fail(row, f"{self._line(row)!r} {problem}")
         return values.astype(np.int64)
 

@@ -544,9 +544,10 @@ def join_vectors(columns: Sequence[Any], length: int, index: int) -> Float64:
         arrays = [as_floats(column) for column in columns]
     except (TypeError, ValueError) as error:
         raise GraphError(index, f"the attributes are not numbers of one shape: {error}") from None
-    wrong = next((array.shape for array in arrays if array.shape[:1] != (length,)), None)
+    wrong = next((array.shape for array in arrays if array.shape[:1] != (length,) or array.ndim > 2), None)
     if wrong is not None:
-        raise GraphError(index, f"attributes of shape {wrong} where {length} nodes or edges have one each")
+        problem = f"attributes of shape {wrong} where {length} nodes or edges have one number or vector each"
+        raise GraphError(index, problem)
     # A width of -1 cannot be inferred for graphs without nodes, whose width does not matter.
     parts = [array.reshape(length, -1 if length else 0) for array in arrays]
     return np.column_stack(parts) if parts else np.empty((length, 0))

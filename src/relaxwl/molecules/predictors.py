@@ -16,7 +16,7 @@ from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
-from relaxwl.predictors.base import NO_MATRICES, GraphPredictor
+from relaxwl.predictors.base import GraphPredictor
 from relaxwl.predictors.report import FitReport
 from relaxwl.predictors.targets import Target
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
@@ -175,7 +175,7 @@ class MoleculePredictor(GraphPredictor):
                 notes.append(
                     f"{self.n_partitions - LINEAR_PARTITIONS} of {self.n_partitions} partitions: linear models take few"
                 )
-            return views, [NO_MATRICES.format(self.things), *notes] if large else notes
+            return views, [self._no_matrices(len(objects)), *notes] if large else notes
         n_kernels = sum(len(view.blocks) for view in views)
         if not many:
             check_memory(

@@ -54,7 +54,7 @@ CLASS_NOISE = 0.5
 N_WEIGHED_TARGETS = 6
 # Number of graphs of shards whose distances to cluster centers are the reference of novelty scores.
 N_SAMPLED = 10_000
-NO_MATRICES = "Gram matrices: too many {}; a linear model on features is used"
+NO_MATRICES = "Gram matrices: {}; a linear model on features is used"
 ONE_MATRIX = "a Gram matrix for each kernel: too many {}; "
 LEARNED, EQUAL = "their weights are learned from {:,}", "all weigh the same"
 # Number of Gram matrices in memory at the same time: the blocks, a combination, and the copies of a solver.
@@ -497,8 +497,12 @@ class GraphPredictor(GraphEstimator):
         found, left_out = portfolio(objects.graphs, effort, self._seed, self.n_jobs, self.verbose, self.cost, large)
         views: list[View] = [*found, *([extra_view()] if objects.extra is not None else [])]
         if large:
-            left_out.append(f"{NO_MATRICES.format(self.things)} with the kernels of effort={effort!r}")
+            left_out.append(f"{self._no_matrices(len(objects))} with the kernels of effort={effort!r}")
         return views, left_out
+
+    def _no_matrices(self, n_objects: int) -> str:
+        """Return why a linear model is used; shards are planned without objects."""
+        return NO_MATRICES.format(f"too many {self.things}" if n_objects else "shards are read one at a time")
 
     def _are_many(self, n_objects: int) -> bool:
         """Return whether there are too many objects for a Gram matrix of each kernel."""
