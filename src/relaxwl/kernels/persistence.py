@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import reprlib
 import zlib
 from dataclasses import fields, is_dataclass
 from math import prod
@@ -35,6 +36,8 @@ MAX_LISTS, LISTS_PER_BYTE = 10**6, 10
 # Types of arrays, little-endian, and types of arrays of strings.
 TYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<f4", "<f8")
 TEXTS = re.compile(r"<U[0-9]{1,6}")
+# Maximum number of axes of an array, and of its elements.
+MAX_AXES, MAX_SIZE = 3, 2**48
 CHUNK = 1 << 18
 # Exceptions raised by a tree that does not describe a model.
 CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
@@ -111,9 +114,11 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         arrays = []
         for kind, shape in header["arrays"]:
             if kind not in TYPES and not (isinstance(kind, str) and TEXTS.fullmatch(kind)):
-                raise ModelFileError(f"{path} holds an array of the type {kind!r}, which no model has")
-            if not all(type(length) is int and 0 <= length < 2**48 for length in shape):
-                raise ModelFileError(f"{path} holds an array of the shape {shape!r}")
+                raise ModelFileError(f"{path} holds an array of the type {reprlib.repr(kind)}, which no model has")
+            # NumPy multiplies the other lengths of an empty array too, so they count in its size.
+            whole = len(shape) <= MAX_AXES and all(type(length) is int and 0 <= length < MAX_SIZE for length in shape)
+            if not whole or prod(length or 1 for length in shape) >= MAX_SIZE:
+                raise ModelFileError(f"{path} holds an array of the shape {reprlib.repr(shape)}, which no model has")
             dtype = np.dtype(kind)
             array = np.frombuffer(content.read(prod(shape) * dtype.itemsize), dtype).reshape(shape)
             # A copy, because functions would be compiled again for read-only arrays.
