@@ -45,6 +45,7 @@ def test_bounds_on_the_pages_are_those_of_the_code():
             f"`relaxwl model {persistence.VERSION}`",
             f"unpack to {free} MiB plus {times} bytes per byte of the file",
             "at most three quarters of the available memory",
+            f"at most {persistence.MAX_AXES} axes",
             f"its text to {persistence.MAX_JSON_BYTES >> 20} MiB",
             f"at most {schema.MAX_DEPTH:,} depths, {schema.MAX_PARTITIONS:,} partitions (and depths times partitions), "
             f"{schema.MAX_VIEWS} views, {schema.MAX_BLOCKS} blocks of kernels, {schema.MAX_CLASSES:,} classes and "

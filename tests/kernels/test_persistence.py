@@ -1,11 +1,13 @@
 """Fitted kernels in files: as they were, or refused."""
 
+import io
 import json
 import pickle
 import reprlib
 import subprocess
 import sys
 import tracemalloc
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -175,6 +177,14 @@ def test_unfitted_and_nowhere(tmp_path):
 # --------------------------------------------------------------------------------------------------- damaged files
 
 
+def zipped(name):
+    """Return a zip archive of one file."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(name, "{}")
+    return content.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -183,7 +193,9 @@ def test_unfitted_and_nowhere(tmp_path):
         (b"relaxwl model x\n", "is not a relaxwl model"),
         (b"relaxwl model 99\n" + bytes(99), "in format 99 by another version of relaxwl, and this one reads format 3"),
         (b"relaxwl model 2\n", "in format 2 by another version"),
-        (b"PK\x05\x06" + bytes(18), "by an early version of relaxwl, .* fit and save the model anew"),
+        (zipped("model.json"), "by an early version of relaxwl, .* fit and save the model anew"),
+        (zipped("MUTAG_A.txt"), "is not a relaxwl model"),
+        (b"PK\x05\x06" + bytes(18), "is not a relaxwl model"),
         (b'{"format": "relaxwl-molecules", "version": 1', "by an early version of relaxwl"),
         (b"relaxwl model 3\n", "is damaged or cut off"),
         (signed(b"no stream"), "is damaged"),
@@ -193,7 +205,7 @@ def test_unfitted_and_nowhere(tmp_path):
         (signed(zlib.compress((2).to_bytes(8, "little") + b"{}")), "does not hold a complete model"),
         (signed(zlib.compress((2).to_bytes(8, "little") + b"{x")), "does not hold a complete model"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_files_that_are_no_models(tmp_path, content, message):
     path = tmp_path / "model.rwl"

@@ -102,9 +102,11 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     size = require_regular(path)
     limit = min(MEMORY_SHARE * available_memory(), FREE_BYTES + BYTES_PER_BYTE * size)
     with path.open("rb") as file:
-        first = file.readline(100)
-        if first != MAGIC + b"%d\n" % VERSION:
+        first = file.read(100)
+        magic = MAGIC + b"%d\n" % VERSION
+        if not first.startswith(magic):
             raise ModelFileError(f"{path} {_other(first)}")
+        file.seek(len(magic))
         checksum, start = file.read(65), file.tell()
         if hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n" != checksum:
             raise ModelFileError(f"{path} is damaged or cut off: its content does not match its checksum")
@@ -152,14 +154,15 @@ def read_value(path: str | os.PathLike[str], name: str) -> Any:
 
 
 def _other(first: bytes) -> str:
-    """Return the error for a file that is not a model file."""
-    version = re.fullmatch(MAGIC + rb"([0-9]{1,6})\n", first)
+    """Return the error for a file that is not a model file, given its first bytes."""
+    version = re.match(MAGIC + rb"([0-9]{1,6})\n", first)
     if version:
         return (
             f"was written in format {int(version[1])} by another version of relaxwl, and this one reads format "
             f"{VERSION}: load it with that version, or fit and save the model anew"
         )
-    if first.startswith((b"PK", b'{"format": "relaxwl')):
+    # Early files were zip archives that began with model.json (names follow 30 bytes), and JSON.
+    if (first.startswith(b"PK") and first[30:40] == b"model.json") or first.startswith(b'{"format": "relaxwl'):
         return "was written by an early version of relaxwl, which this one does not read: fit and save the model anew"
     return "is not a relaxwl model"
 
