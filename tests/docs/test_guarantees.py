@@ -26,7 +26,7 @@ def test_bounds_on_the_pages_are_those_of_the_code():
     from relaxwl.datasets import fetch, parquet_pages, smiles
     from relaxwl.kernels import model_schema as schema
     from relaxwl.kernels import persistence
-    from relaxwl.molecules.families import MAX_PATHS
+    from relaxwl.molecules.families import MAX_EIGENVALUES, MAX_PATHS
 
     times, free = _storage.BYTES_PER_BYTE, _storage.FREE_BYTES >> 20
     most, values = smiles.MAX_ATOMS, parquet_pages.FREE_VALUES // 10**6
@@ -39,6 +39,7 @@ def test_bounds_on_the_pages_are_those_of_the_code():
             f"SMILES strings of more than {most:,} atoms or {most // 2 + 100} rings",
             f"announce more than {4 * most:,} atoms, hydrogens included",
             f"molecules with more than {MAX_PATHS:,} paths of four bonds",
+            f"eigenvalues (`BCUT2D`) none for more than {MAX_EIGENVALUES} atoms",
             f"by default {fetch.TIME_LIMIT_SECONDS / 60:g} minutes",
         ],
         (ROOT / "docs" / "model-format.md").read_text(encoding="utf-8"): [
