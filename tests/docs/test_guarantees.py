@@ -28,6 +28,8 @@ def test_bounds_on_the_pages_are_those_of_the_code():
     from relaxwl.kernels import persistence
     from relaxwl.molecules.families import MAX_EIGENVALUES, MAX_PATHS
 
+    from relaxwl.molecules.predictors import MAX_EXPLAINED
+
     times, free = _storage.BYTES_PER_BYTE, _storage.FREE_BYTES >> 20
     most, values = smiles.MAX_ATOMS, parquet_pages.FREE_VALUES // 10**6
     for page, sentences in {
@@ -40,6 +42,7 @@ def test_bounds_on_the_pages_are_those_of_the_code():
             f"announce more than {4 * most:,} atoms, hydrogens included",
             f"molecules with more than {MAX_PATHS:,} paths of four bonds",
             f"eigenvalues (`BCUT2D`) none for more than {MAX_EIGENVALUES} atoms",
+            f"Explanations of molecules with more than {MAX_EXPLAINED} atoms",
             f"by default {fetch.TIME_LIMIT_SECONDS / 60:g} minutes",
         ],
         (ROOT / "docs" / "model-format.md").read_text(encoding="utf-8"): [
