@@ -22,12 +22,11 @@ def test_targets_of_the_campaign_are_listed():
 
 
 def test_bounds_on_the_pages_are_those_of_the_code():
-    from relaxwl import _memory, _storage
+    from relaxwl import _memory, _storage, cli
     from relaxwl.datasets import fetch, parquet_pages, smiles
     from relaxwl.kernels import model_schema as schema
     from relaxwl.kernels import persistence
     from relaxwl.molecules.families import MAX_EIGENVALUES, MAX_PATHS
-
     from relaxwl.molecules.predictors import MAX_EXPLAINED
 
     times, free = _storage.BYTES_PER_BYTE, _storage.FREE_BYTES >> 20
@@ -43,6 +42,7 @@ def test_bounds_on_the_pages_are_those_of_the_code():
             f"molecules with more than {MAX_PATHS:,} paths of four bonds",
             f"eigenvalues (`BCUT2D`) none for more than {MAX_EIGENVALUES} atoms",
             f"Explanations of molecules with more than {MAX_EXPLAINED} atoms",
+            f"Depths on the command line are at most {cli.DEEPEST:,}",
             f"by default {fetch.TIME_LIMIT_SECONDS / 60:g} minutes",
         ],
         (ROOT / "docs" / "model-format.md").read_text(encoding="utf-8"): [
@@ -59,3 +59,4 @@ def test_bounds_on_the_pages_are_those_of_the_code():
         words = " ".join(page.split())
         assert [sentence for sentence in sentences if sentence not in words] == []
     assert (parquet_pages.VALUES_PER_ROW, _memory.MEMORY_SHARE) == (10, 0.75)
+    assert cli.DEEPEST == schema.MAX_DEPTH
