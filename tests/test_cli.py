@@ -151,6 +151,8 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["kernel", "{data}", "-o", "K.npz", "--apply", "m.rwl", "--kernel", "wl"], "leave out --model, --kernel"),
         (["kernel", "{data}", "-o", "K.npz", "--edge-labels", "--kernel", "sp"], "has no option --edge-labels"),
         (["kernel", "{data}", "-o", "K.npz", "--depth", "-1"], "at least 0"),
+        (["kernel", "{data}", "-o", "K.npz", "--depth", "1001"], "at least 0 and at most 1000, not '1001'"),
+        (["features", "{data}", "-o", "X.npz", "--depth", "1001"], "at most 1000"),
         (["explain", "{data}", "--depth", "99"], "at most 8"),
         (["demo", "--graphs", "19"], "at least 20"),
         (["kernel", "{data}", "-o", "K.npz", "--jobs", "0"], "--jobs must be a number of threads, -1 for all cores"),
@@ -163,6 +165,7 @@ def test_names_that_the_terminal_cannot_show(dataset, tmp_path):
         (["fit", "{data}", "-o", ""], "the argument output is empty"),
         (["fit", "{data}", "-o", "m.rwl", "--labels", ""], "the argument labels is empty"),
         (["distance", "{data}", "--depth", "-1", "--nodes", "0:0", "0:1"], "at least 0"),
+        (["distance", "{data}", "--depth", "1001", "--nodes", "0:0", "0:1"], "at most 1000"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(dataset, arguments, message, capsys, monkeypatch, tmp_path):

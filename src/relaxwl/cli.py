@@ -29,6 +29,8 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 # Maximum depth of trees on a page: trees grow exponentially, and a page of deeper ones would take minutes to write.
 DEEPEST_DRAWN = 8
+# Maximum depth of other trees: that of kernels in model files.
+DEEPEST = 1000
 
 KERNELS = ", ".join(estimator_names())
 NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regressor)
@@ -266,7 +268,7 @@ def _matrices(commands: Any) -> None:
         option("dataset", metavar="DATASET", help=DATASET_HELP)
         option("-o", "--output", required=True, help=f"file to write, such as {output}")
         option("--kernel", help=f"one of {NOT_PREDICTORS} (default rwl-star){note}")
-        option("--depth", type=_whole(0), metavar="D",
+        option("--depth", type=_whole(0, DEEPEST), metavar="D",
                help="depth of the largest trees (default: that of the kernel, 4 for rwl-star)")
         option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3) "
                "and of cwl (default 24)")
@@ -290,7 +292,7 @@ def _distance(commands: Any) -> None:
                   "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg")
     option = parser.add_argument
     option("dataset", metavar="DATASET", help=DATASET_HELP)
-    option("--depth", type=_whole(0), default=2, help="depth of the trees (default 2)")
+    option("--depth", type=_whole(0, DEEPEST), default=2, help="depth of the trees (default 2)")
     option("--nodes", nargs=2, required=True, metavar="GRAPH:NODE",
            help="two nodes: graph and node, counted from 0, or a graph's name")
     option("--edge-labels", action="store_true", help="use edge labels")

@@ -30,3 +30,10 @@ def test_distance_prints_all_digits(dataset, capsys):
     assert distance > 1e6
     assert main(arguments) == 0
     assert f"tree edit distance at depth 16: {int(distance)}\n" in capsys.readouterr().out
+
+
+def test_depths_beyond_floating_point_are_refused_before_trees_are_built(capsys, monkeypatch):
+    monkeypatch.setattr("relaxwl.commands.distance.unfolding_tree", None)
+    assert main(["distance", "egonets-1", "--depth", "1000", "--nodes", "0:0", "1:3", "--quiet"]) == 2
+    expected = "relaxwl: depth 1000 makes distances larger than floating point holds; use a smaller depth\n"
+    assert capsys.readouterr().err == expected

@@ -41,6 +41,21 @@ def test_a_fitted_table_predicts_with_deviations(table, model, tmp_path, capsys)
 
 
 @pytest.mark.filterwarnings("default")  # the command line turns them into notes
+def test_large_molecules_on_the_page_are_refused_before(model, tmp_path, capsys, monkeypatch):
+    table, output, page = tmp_path / "large.csv", tmp_path / "predictions.csv", tmp_path / "why.html"
+    table.write_text(f"smiles\nCCO\nC(\n{'C' * 201}\n")
+    command = ["predict", str(model), str(table), "-o", str(output), "--errors", "nan", "--quiet", "--page", str(page)]
+    with monkeypatch.context() as patched:
+        patched.setattr("relaxwl.commands.predict._answers", None)
+        assert main(command) == 2
+    message = "large, line 4: 201 atoms, and molecules with at most 200 are explained; leave out --page, or use a"
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [table]
+    assert main([*command, "--page-graphs", "1"]) == 0
+    assert page.exists()
+
+
+@pytest.mark.filterwarnings("default")  # the command line turns them into notes
 def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsys):
     table, output = tmp_path / "bad.csv", tmp_path / "predictions.csv"
     table.write_text('id,smiles\na,CCO\nb,C(C\nc\n"d\nd",CCC\n')

@@ -11,6 +11,7 @@ from relaxwl.distributed import fitting, heap, tasks
 from relaxwl.evaluation import folds
 from relaxwl.kernels import chains, continuous, levels
 from relaxwl.learning import choosing, heads
+from relaxwl.molecules.predictors import MAX_EXPLAINED
 from relaxwl.predictors import base, portfolio
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
@@ -28,6 +29,7 @@ SIZES = {
         ("at most {} million pairs of nodes", int(portfolio.MAX_PAIRS / 1e6)),
         ("penalty other than C = {:g}", choosing.FAVORITE),
     ],
+    "molecules": [("4 s for {}; larger molecules are rejected", MAX_EXPLAINED)],
     "parameters": [("at most {} times", kmeans.ROUNDS), ("more than {:,} trees", kmeans.MANY_ROWS)],
     "kernels": [("if there are 2 to {} different", continuous.FEW_LABELS - 1)],
     "evaluation": [("{:.0%} training and", 1 - folds.TEST_SHARE)],

@@ -7,9 +7,10 @@ import pytest
 
 from relaxwl.molecules import Descriptors
 from relaxwl.molecules.descriptors import descriptor_names, raw_descriptors
-from relaxwl.molecules.families import FAMILIES, FRAGMENTS, MAX_PATHS, Shared, absent_fragments
+from relaxwl.molecules.families import FAMILIES, FRAGMENTS, MAX_EIGENVALUES, MAX_PATHS, Shared, absent_fragments
 
 Chem = pytest.importorskip("rdkit.Chem")
+BCUT2D = pytest.importorskip("rdkit.Chem.rdMolDescriptors").BCUT2D
 RDKIT = dict(pytest.importorskip("rdkit.Chem.Descriptors").descList)
 # Not known to RDKit 2024.3, which has other values of BertzCT for bonds to metals and finds no fr_prisulfonamd.
 NEWER = {"Phi"} - RDKIT.keys()
@@ -108,3 +109,23 @@ def test_paths_are_not_listed_where_they_are_too_many():
     of_paths = {"Chi2n", "Chi2v", "Chi3n", "Chi3v", "Chi4n", "Chi4v", "Kappa2", "Kappa3", "Phi"} - NEWER
     assert np.isnan([values[name] for name in of_paths]).all()
     assert values["HeavyAtomCount"] == 14
+
+
+@pytest.mark.parametrize("repeated", ["C", "C([2H])", "[H][H]."])
+def test_large_molecules_have_no_eigenvalues(repeated):
+    """Hydrogens that RDKit keeps count, and those that it removes do not."""
+    size = Chem.MolFromSmiles(repeated.strip(".")).GetNumAtoms()
+    allowed, large = (Chem.MolFromSmiles((repeated * (MAX_EIGENVALUES // size + n)).strip(".")) for n in (0, 1))
+    assert allowed.GetNumAtoms() == MAX_EIGENVALUES
+    names = descriptor_names()
+    for molecule, has_values in (
+        (allowed, True),
+        (Chem.AddHs(allowed), True),
+        (large, False),
+        (Chem.AddHs(large), False),
+    ):
+        values = dict(zip(names, raw_descriptors([molecule], names)[0], strict=True))
+        found = [value for name, value in values.items() if name.startswith("BCUT2D")]
+        expected = list(BCUT2D(molecule)) if has_values else [np.nan] * 8
+        np.testing.assert_array_equal(found, expected)
+        assert np.isfinite(values["MolWt"])

@@ -199,6 +199,20 @@ def large(monkeypatch):
     monkeypatch.setattr("relaxwl.predictors.base.LINEAR_FROM", 5)
 
 
+def test_large_molecules_are_not_explained(fitted, monkeypatch):
+    monkeypatch.setattr("relaxwl.molecules.predictors.MAX_EXPLAINED", 12)
+    assert len(fitted.explain(["C" * 12])[0].effects) == 12
+    monkeypatch.setattr(MoleculeRegressor, "_batches", None)  # nothing is predicted
+    message = "molecule 1, 'C{13}': 13 atoms, and molecules with at most 12 are explained$"
+    with pytest.raises(ValueError, match=message):
+        fitted.explain(["CCO", "C" * 13])
+
+
+def test_linear_models_explain_large_molecules(large):
+    model = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS)
+    assert len(model.explain(["C" * 201])[0].effects) == 201
+
+
 def test_many_molecules_get_linear_models(large, tmp_path):
     y = np.repeat(["a", "b", "c"], 10)
     model = MoleculeClassifier(random_state=0).fit(SMILES, y)

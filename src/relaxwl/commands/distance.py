@@ -3,11 +3,15 @@
 import re
 from argparse import Namespace
 
+import numpy as np
+
 from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Source, open_source
-from relaxwl.costs.codebook import cost_text
+from relaxwl.costs.codebook import check_finite, cost_text
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
+from relaxwl.graphs import GraphCollection
+from relaxwl.graphs.arrays import Float64
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Maximum size of trees for which an edit script is printed; for larger ones only the distance is.
@@ -52,4 +56,15 @@ def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:
     view = source.graphs[graph]
     if node >= view.n_nodes:
         raise UserError(f"{text}: graph {graph} has {view.n_nodes} nodes, counted from 0")
+    _check_depth(source.graphs[[graph]], node, arguments.depth)
     return unfolding_tree(view, node, arguments.depth, edge_labels=arguments.edge_labels)
+
+
+def _check_depth(graph: GraphCollection, node: int, depth: int) -> None:
+    """Raise an error if a tree has more nodes than floating point holds, before the tree is built."""
+    graph = graph.seen("both")
+    owners = np.repeat(np.arange(graph.n_nodes), graph.degrees)
+    sizes: Float64 = np.ones(graph.n_nodes)
+    for _ in range(depth):
+        sizes = np.asarray(1.0 + np.bincount(owners, sizes[graph.indices], graph.n_nodes), np.float64)
+    check_finite(sizes[node], depth)

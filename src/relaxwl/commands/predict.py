@@ -23,7 +23,7 @@ from relaxwl.commands.sources import (
     whole_numbers,
 )
 from relaxwl.datasets.molecules import read_targets
-from relaxwl.datasets.smiles import MoleculeCollection
+from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError
 from relaxwl.distributed.shards import MANIFEST, ShardedCollection
 from relaxwl.graphs.arrays import Int64
 from relaxwl.kernels.persistence import read_value
@@ -138,6 +138,8 @@ def _validated(model: Any, source: Source, y: Any, how: str) -> tuple[float, int
 def run_predict(arguments: Namespace, console: Console) -> None:
     """Write a table with a row for each graph."""
     model, source = _opened(arguments, console)
+    if arguments.page is not None:
+        _check_page(model, source, arguments.page_graphs)
     answers, names = _answers(model, source, arguments.coverage), source.row_names()
     columns = list(names.values())
     n_rows = len(columns[0])
@@ -193,6 +195,18 @@ def _opened(arguments: Namespace, console: Console) -> tuple[Any, Source]:
     model.set_params(n_jobs=arguments.jobs)
     check_source(arguments.dataset, of_molecules=isinstance(model, tuple(MOLECULES.values())))
     return model, open_source(arguments.dataset, arguments, console, several=True, remembered=model.columns_)
+
+
+def _check_page(model: Any, source: Source, n_graphs: int) -> None:
+    """Raise an error if a molecule of the page is too large to be explained."""
+    places = source.readable[:n_graphs]
+    try:
+        model._explainable(_objects(model, source, places))
+    except MoleculeError as error:
+        line = source.row_names()["line"][places[error.index]]
+        raise UserError(
+            f"{source.name}, line {line}: {error.problem}; leave out --page, or use a smaller --page-graphs"
+        ) from None
 
 
 def _write_page(model: Any, source: Source, truth: dict[str, Any], path: str, n_graphs: int) -> int:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import reprlib
 import zlib
 from dataclasses import fields, is_dataclass
 from math import prod
@@ -35,6 +36,8 @@ MAX_LISTS, LISTS_PER_BYTE = 10**6, 10
 # Types of arrays, little-endian, and types of arrays of strings.
 TYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<f4", "<f8")
 TEXTS = re.compile(r"<U[0-9]{1,6}")
+# Maximum number of axes of an array, and of its elements.
+MAX_AXES, MAX_SIZE = 3, 2**48
 CHUNK = 1 << 18
 # Exceptions raised by a tree that does not describe a model.
 CONTENT_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
@@ -99,9 +102,11 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     size = require_regular(path)
     limit = min(MEMORY_SHARE * available_memory(), FREE_BYTES + BYTES_PER_BYTE * size)
     with path.open("rb") as file:
-        first = file.readline(100)
-        if first != MAGIC + b"%d\n" % VERSION:
+        first = file.read(100)
+        magic = MAGIC + b"%d\n" % VERSION
+        if not first.startswith(magic):
             raise ModelFileError(f"{path} {_other(first)}")
+        file.seek(len(magic))
         checksum, start = file.read(65), file.tell()
         if hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n" != checksum:
             raise ModelFileError(f"{path} is damaged or cut off: its content does not match its checksum")
@@ -111,9 +116,11 @@ def _contents(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         arrays = []
         for kind, shape in header["arrays"]:
             if kind not in TYPES and not (isinstance(kind, str) and TEXTS.fullmatch(kind)):
-                raise ModelFileError(f"{path} holds an array of the type {kind!r}, which no model has")
-            if not all(type(length) is int and 0 <= length < 2**48 for length in shape):
-                raise ModelFileError(f"{path} holds an array of the shape {shape!r}")
+                raise ModelFileError(f"{path} holds an array of the type {reprlib.repr(kind)}, which no model has")
+            # NumPy multiplies the other lengths of an empty array too, so they count in its size.
+            whole = len(shape) <= MAX_AXES and all(type(length) is int and 0 <= length < MAX_SIZE for length in shape)
+            if not whole or prod(length or 1 for length in shape) >= MAX_SIZE:
+                raise ModelFileError(f"{path} holds an array of the shape {reprlib.repr(shape)}, which no model has")
             dtype = np.dtype(kind)
             array = np.frombuffer(content.read(prod(shape) * dtype.itemsize), dtype).reshape(shape)
             # A copy, because functions would be compiled again for read-only arrays.
@@ -147,14 +154,15 @@ def read_value(path: str | os.PathLike[str], name: str) -> Any:
 
 
 def _other(first: bytes) -> str:
-    """Return the error for a file that is not a model file."""
-    version = re.fullmatch(MAGIC + rb"([0-9]{1,6})\n", first)
+    """Return the error for a file that is not a model file, given its first bytes."""
+    version = re.match(MAGIC + rb"([0-9]{1,6})\n", first)
     if version:
         return (
             f"was written in format {int(version[1])} by another version of relaxwl, and this one reads format "
             f"{VERSION}: load it with that version, or fit and save the model anew"
         )
-    if first.startswith((b"PK", b'{"format": "relaxwl')):
+    # Early files were zip archives that began with model.json (names follow 30 bytes), and JSON.
+    if (first.startswith(b"PK") and first[30:40] == b"model.json") or first.startswith(b'{"format": "relaxwl'):
         return "was written by an early version of relaxwl, which this one does not read: fit and save the model anew"
     return "is not a relaxwl model"
 

@@ -22,6 +22,8 @@ from relaxwl.graphs.arrays import Float64, Int64
 NOBLE_GASES = (2, 10, 18, 36, 54, 86)
 # Maximum number of paths of four bonds for which descriptors of paths are defined; listing more would take long.
 MAX_PATHS = 20_000
+# Maximum number of atoms for which eigenvalues (BCUT2D) are defined; their time grows with its third power.
+MAX_EIGENVALUES = 300
 # Bound of distances between connected atoms; RDKit's distance of other atoms is larger.
 CONNECTED = 1e6
 
@@ -256,9 +258,11 @@ def _charges(shared: Shared) -> Sequence[float]:
 
 
 def _eigenvalues(shared: Shared) -> Sequence[float]:
-    from rdkit.Chem import rdMolDescriptors, rdPartialCharges
+    from rdkit.Chem import rdMolDescriptors, rdmolops, rdPartialCharges
 
     molecule = shared.molecule
+    if len(shared.atoms) > MAX_EIGENVALUES and rdmolops.RemoveHs(molecule).GetNumAtoms() > MAX_EIGENVALUES:
+        raise ValueError(f"there are more than {MAX_EIGENVALUES} atoms")
     if {0, 1} & set(shared.numbers):  # RDKit removes hydrogens and perceives aromaticity again
         return list(rdMolDescriptors.BCUT2D(molecule))
     rdPartialCharges.ComputeGasteigerCharges(molecule, throwOnParamFailure=True)

