@@ -260,7 +260,10 @@ def run_process(made: Any, folder: Path) -> None:
 
 
 def command(*arguments: str, molecules: bool = False) -> Callable[[Any, Path], None]:
-    """Return a consumer that calls the command line; ``DATA`` stands for the graphs, ``OUT`` for a file."""
+    """Return a consumer that calls the command line; ``DATA`` stands for the graphs, ``OUT`` for a file.
+
+    ``QUICK`` stands for the options of a fit that takes little time.
+    """
 
     def run(made: Any, folder: Path) -> None:
         graphs = collection_of(made)
@@ -280,7 +283,8 @@ def command(*arguments: str, molecules: bool = False) -> Callable[[Any, Path], N
             rows = [f"{name},{y}" for name, y in zip(graphs.names or (), classes, strict=True)]
             (folder / "labels.csv").write_text("\n".join(["name,y", *rows]) + "\n")
             options = ["--labels", str(folder / "labels.csv")]
-        for words in " ".join(arguments).split(" && "):
+        quick = "" if data.endswith(".csv") else "--effort quick"
+        for words in " ".join(arguments).replace("QUICK", quick).split(" && "):
             filled = [word.replace("DATA", data).replace("OUT", str(folder / "out")) for word in words.split()]
             code = main([*filled, *options, "--quiet", "--debug"])
             assert code == 0
@@ -327,7 +331,7 @@ CONSUMERS: dict[str, Consumer] = {
     ),
     "relaxwl fit": consumer(
         command(
-            "fit DATA -o OUT.rwl --effort quick && predict OUT.rwl DATA -o OUT.csv && neighbors OUT.rwl DATA -k 2",
+            "fit DATA -o OUT.rwl QUICK && predict OUT.rwl DATA -o OUT.csv && neighbors OUT.rwl DATA -k 2",
             molecules=True,
         ),
         *SMALL_SETS,
