@@ -23,7 +23,7 @@ NOBLE_GASES = (2, 10, 18, 36, 54, 86)
 # Maximum number of paths of four bonds for which descriptors of paths are defined; listing more would take long.
 MAX_PATHS = 20_000
 # Maximum number of atoms for which eigenvalues (BCUT2D) are defined; their time grows with its third power.
-MAX_EIGENVALUES = 300
+MAX_EIGENVALUES = 500
 # Bound of distances between connected atoms; RDKit's distance of other atoms is larger.
 CONNECTED = 1e6
 
