@@ -1,5 +1,6 @@
 """Changes at random: to bytes, to values as JSON has them, to arrays."""
 
+import contextlib
 import random
 from typing import Any
 
@@ -99,7 +100,7 @@ def changed_array(rng: random.Random, array: np.ndarray) -> np.ndarray:
                 flat[rng.randrange(flat.size)] = np.array(rng.choice(values)).astype(changed.dtype)
         case 4:
             names = ("<i4", "<i8", "<i2", "<u1", "<u8", "<f8", "<f4", "<f2", "?", "<c16", "<U3", "S2", ">i4", "<M8[s]")
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), contextlib.suppress(ValueError):  # of texts that are not numbers
                 changed = changed.astype(rng.choice(names))
         case 5 if changed.ndim:
             changed = changed[: rng.randrange(len(changed) + 1)]
