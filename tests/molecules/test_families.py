@@ -1,5 +1,6 @@
 """Families of descriptors: bit for bit the values of RDKit's functions, each called for itself."""
 
+import contextlib
 from itertools import combinations
 
 import numpy as np
@@ -128,6 +129,9 @@ def test_large_molecules_have_no_eigenvalues(repeated, monkeypatch):
     ):
         values = dict(zip(names, raw_descriptors([molecule], names)[0], strict=True))
         found = [value for name, value in values.items() if name.startswith("BCUT2D")]
-        expected = list(BCUT2D(molecule)) if has_values else [np.nan] * 8
+        expected = [np.nan] * 8
+        if has_values:
+            with contextlib.suppress(RuntimeError):  # RDKit 2024.3 fails where hydrogens are atoms
+                expected = list(BCUT2D(molecule))
         np.testing.assert_array_equal(found, expected)
         assert np.isfinite(values["MolWt"])
