@@ -9,7 +9,7 @@ ENTRIES = (
         "auto",
         "auto",
         "relaxwl.predictors:GraphClassifier",
-        "GraphClassifier: averages of exact and relaxed kernels, selected automatically; GraphRegressor for regression",
+        "GraphClassifier: exact and relaxed kernels and statistics, learned weights; GraphRegressor for regression",
         regressor="relaxwl.predictors:GraphRegressor",
     ),
     Entry(

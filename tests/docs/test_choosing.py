@@ -12,7 +12,6 @@ from relaxwl.distributed import ShardedCollection, ShardWriter, transform_to_fil
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.building import CollectionBuilder
 from relaxwl.kernels import baselines
-from relaxwl.predictors import AveragedKernel
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "choosing.md").read_text(encoding="utf-8")
 COLUMNS = ("labels", "attributes", "edges", "weights", "arcs", "molecules", "shards")
@@ -34,12 +33,10 @@ OPTIONS = {
     "WeisfeilerLehman": {"edges": {"edge_labels": True}},
     "WLOptimalAssignment": {"edges": {"edge_labels": True}},
     "WassersteinWL": {"attributes": {"scheme": "continuous"}},
-    "AveragedKernel": {"attributes": {"combination": "all + vectors"}, "weights": {"combination": "attributes"}},
 }  # fmt: skip
 KERNELS = {
     "RelaxedWeisfeilerLehman": lambda **options: RelaxedWeisfeilerLehman(2, n_clusters=9, random_state=0, **options),
     "ContinuousWeisfeilerLehman": lambda **options: ContinuousWeisfeilerLehman(random_state=0, **options),
-    "AveragedKernel": lambda **options: AveragedKernel(effort="quick", random_state=0, **options),
     "WeisfeilerLehman": WeisfeilerLehman,
     **{
         name: getattr(baselines, name)

@@ -27,7 +27,6 @@ from relaxwl.evaluation.selection import (
     N_GRAPHS,
     FittedVariant,
     Selection,
-    classify_transductively,
     identity,
     part_of,
     regression_scores,
@@ -221,26 +220,6 @@ def test_scores_are_those_of_scikit_learn_and_scipy():
     assert scores["coverage"] == np.mean(np.abs(targets - values) <= 1.959964 * deviations)
     assert regression_scores(np.ones(3), np.zeros(3), None)["r2"] == 0
     assert regression_scores(np.zeros(2), np.zeros(2), np.zeros(2))["coverage"] == 1
-
-
-def test_what_a_transductive_classifier_says_is_put_in_order():
-    class Knowing:
-        classes_ = np.array(["b", "a"])
-        choice, kernel_seconds, seconds = {"C": 1.0}, 3.0, 2.0
-
-        def learn(self, train, labels):
-            self.learned = dict(zip(train.tolist(), labels, strict=True))
-
-        def predict_proba(self, test):
-            return np.array([[0.9, 0.1], [0.2, 0.8]])[test]
-
-    shared = Knowing()
-    found = classify_transductively(shared, np.array([2, 3]), ["a", "b"], np.array([0, 1]), ["a", "b", "c"])
-    assert shared.learned == {2: "a", 3: "b"}
-    assert found.probabilities.tolist() == [[0.1, 0.9, 0.0], [0.8, 0.2, 0.0]]
-    assert found.prediction.classes.tolist() == [1, 0]
-    assert (found.prediction.converged, found.prediction.seconds) == (True, 0.0)  # its time is told as a whole
-    assert (found.fit_seconds, found.svm_seconds, found.parameters) == (3.0, 2.0, {"C": 1.0})
 
 
 class Foreign(WeisfeilerLehman):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from relaxwl.learning.choosing import PENALTIES, RIDGES
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -12,7 +13,6 @@ from explanation.planted import planted
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.weights import fit_regression, fit_weights, read_target
-from relaxwl.learning.choosing import PENALTIES, RIDGES
 from relaxwl.reports import render_explorer
 
 

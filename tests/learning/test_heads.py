@@ -14,14 +14,12 @@ CODES = (POINTS[:, 0] > 0).astype(np.int64) + (POINTS[:, 0] > 1)
 SIGNAL, NOISE = POINTS[:, :1] @ POINTS[:, :1].T, RNG.normal(size=(60, 5)) @ RNG.normal(size=(5, 60))
 BLOCKS = {"signal": SIGNAL, "noise": NOISE @ NOISE.T / 60}
 OWN = {name: matrix.diagonal() for name, matrix in BLOCKS.items()}
-AVERAGES = {"all": {"signal": 2, "noise": 2}, "signal": {"signal": 1}}
 
 
-@pytest.mark.parametrize("kind", [heads.KernelSVM, heads.ProcessClassifier])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classifiers_find_the_block_that_tells(kind, n_classes):
+def test_classifiers_find_the_block_that_tells(n_classes):
     codes = np.minimum(CODES, n_classes - 1)
-    head = kind(Options(averages=AVERAGES)).fit(BLOCKS, codes)
+    head = heads.ProcessClassifier().fit(BLOCKS, codes)
     cross = {name: matrix[:, head.rows] for name, matrix in BLOCKS.items()}
     decisions = head.decisions(cross, OWN)
     probabilities = head.probabilities(decisions)
@@ -30,7 +28,7 @@ def test_classifiers_find_the_block_that_tells(kind, n_classes):
     assert np.mean(probabilities.argmax(axis=1) == codes) > 0.85
     assert head.weights["signal"] > head.weights.get("noise", 0)
     assert 0.5 < head.score <= 1
-    again = kind.from_state(**head.to_state())
+    again = heads.ProcessClassifier.from_state(**head.to_state())
     np.testing.assert_array_equal(again.probabilities(again.decisions(cross, OWN)), probabilities)
 
 
@@ -38,13 +36,13 @@ def test_classifiers_find_the_block_that_tells(kind, n_classes):
 def test_a_process_has_a_given_share_of_noise(n_factored):
     codes = np.minimum(CODES, 1)
     head = heads.ProcessClassifier(Options(n_factored=n_factored, noise_share=0.5)).fit(BLOCKS, codes)
-    (process,) = head.processes
+    process = head.process
     covariances = [weight * matrix for weight, matrix in zip(process.weights_, BLOCKS.values(), strict=True)]
     shares = np.array([matrix.diagonal().mean() for matrix in covariances])
     np.testing.assert_allclose(shares / process.noise_, 0.5, rtol=0.3)  # scaled on the sample
     targets, covariance = np.where(codes, 1.0, -1.0), sum(covariances)
     ridge = np.linalg.inv(covariance + process.noise_ * np.eye(60))
-    np.testing.assert_allclose(process.dual_, ridge @ (targets - process.mean_), atol=1e-2)
+    np.testing.assert_allclose(process.dual_[:, 0], ridge @ (targets - process.mean_), atol=1e-2)
     assert np.mean(head.probabilities(head.decisions(BLOCKS, OWN)).argmax(axis=1) == codes) > 0.85
 
 
@@ -59,17 +57,47 @@ def test_a_process_forgets_blocks_without_weight():
     assert "signal: 100%" in head.tried[0].detail
 
 
-def test_out_of_time_less_is_tried_and_said():
-    head = heads.KernelSVM(Options(averages=AVERAGES, deadline=Deadline(1e-9))).fit(BLOCKS, CODES)
-    assert [one.name for one in head.tried] == ["all"]
-    assert head.left_out == ["choice of signal: the time limit of 1e-09 s was reached"]
+def test_an_example_of_weight_two_counts_as_two_examples():
+    codes, twice = np.minimum(CODES, 1), np.append(np.arange(60), np.arange(20))
+    weights = np.where(np.arange(60) < 20, 2.0, 1.0)
+    options = Options(noise_share=0.3)
+    once = heads.ProcessClassifier(options).fit(BLOCKS, codes, weights * 60 / 80)
+    repeated = heads.ProcessClassifier(options).fit(
+        {name: matrix[np.ix_(twice, twice)] for name, matrix in BLOCKS.items()}, codes[twice]
+    )
+    # The noise of an example of weight 1 is that of the mean weight, 4/3.
+    for process in (once.process, repeated.process):
+        process.weights_ = process.weights_ / process.noise_
+    scale = 60 / 80
+    kernel = sum(w * k for w, k in zip(repeated.process.weights_, BLOCKS.values(), strict=True))
+    targets, noise = np.where(codes, 1.0, -1.0), np.diag(1 / weights)
+    inverse = np.linalg.inv(kernel + noise)
+    mean = (inverse @ targets).sum() / inverse.sum()
+    expected = mean + kernel @ inverse @ (targets - mean)
+    cross = {name: matrix[:, twice] for name, matrix in BLOCKS.items()}
+    repeated.process.weights_ = repeated.process.weights_ * repeated.process.noise_
+    np.testing.assert_allclose(repeated.predict(cross, OWN).mean[:, 0], expected, rtol=1e-6)
+    kernel = sum(w * k for w, k in zip(once.process.weights_, BLOCKS.values(), strict=True))
+    inverse = np.linalg.inv(kernel + noise / scale)
+    mean = (inverse @ targets).sum() / inverse.sum()
+    once.process.weights_ = once.process.weights_ * once.process.noise_
+    np.testing.assert_allclose(
+        once.predict(BLOCKS, OWN).mean[:, 0], mean + kernel @ inverse @ (targets - mean), rtol=1e-6
+    )
 
 
-def test_too_few_examples_leave_no_choice():
-    head = heads.KernelSVM().fit({"signal": SIGNAL[:3, :3]}, np.array([0, 1, 0]))
-    assert np.isnan(head.score)
-    assert "selection" in head.left_out[0]
-    assert head.weights == {"signal": 1.0}
+def test_rare_classes_gain_by_weights():
+    rng = np.random.default_rng(1)
+    codes = (rng.random(400) < 0.1).astype(np.int64)
+    points = codes[:, None] + rng.normal(size=(400, 2))
+    blocks, own = {"signal": points @ points.T}, {"signal": (points**2).sum(axis=1)}
+    weights = np.where(codes, 5.0, 5 / 9)
+
+    def recalled(head):
+        return head.probabilities(head.decisions(blocks, own)).argmax(axis=1)[codes == 1].mean()
+
+    plain, weighted = heads.ProcessClassifier().fit(blocks, codes), heads.ProcessClassifier()
+    assert recalled(weighted.fit(blocks, codes, weights / weights.mean())) > recalled(plain) + 0.3
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -1,93 +1,42 @@
 import numpy as np
 import pytest
 
-from predictors.small_data import TEST, TRAIN
-from relaxwl import GraphCollection
+from predictors.small_data import TRAIN
 from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl._memory import MemoryRefusal
-from relaxwl.molecules import from_smiles
-from relaxwl.predictors import AveragedKernel
-from relaxwl.predictors.blocks import COMBINATIONS, COMBINED, KernelBlocks, averages
+from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.portfolio import portfolio
 from relaxwl.predictors.views import Objects
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    kernel = AveragedKernel(random_state=0)
-    return kernel, kernel.fit_prepare(TRAIN)
-
-
-def test_blocks_are_means_of_views_of_variance_one(fitted):
-    kernel, prepared = fitted
-    assert kernel.blocks_ == ["exact", "coarse", "paths", "fine"]
-    for matrix in kernel._blocks.matrices(prepared).values():
+def test_blocks_are_means_of_views_of_variance_one():
+    blocks = KernelBlocks(*portfolio(TRAIN, "balanced", 0, None))
+    found = blocks.fit(Objects(TRAIN))
+    assert list(found) == blocks.names == ["exact", "coarse", "paths", "fine"]
+    again = blocks.matrices(blocks.represent(Objects(TRAIN)))
+    for name, matrix in found.items():
         assert matrix.diagonal().mean() - matrix.mean() == pytest.approx(1.0)
         assert np.linalg.eigvalsh(matrix).min() > -1e-9
-
-
-def test_combinations_are_means_of_blocks_and_what_was_fitted_can_be_prepared_again(fitted):
-    kernel, prepared = fitted
-    blocks, again = kernel._blocks.matrices(prepared), kernel._blocks.matrices(kernel.prepare(TRAIN))
-    assert list(averages(blocks)) == ["all", "relaxed", "coarse", "broad", "exact"]
-    settings = kernel.variations()
-    for setting, matrix in zip(settings, kernel.compare(prepared, None, settings), strict=True):
-        name = "all" if setting["combination"].startswith("vectors") else setting["combination"]  # there are none
-        kinds = [[again[block] for block in kind if block in blocks] for kind in COMBINATIONS[name]]
-        means = [np.mean(kind, axis=0) for kind in kinds if kind]
-        np.testing.assert_allclose(matrix, np.mean(means, axis=0), atol=1e-9)
-    np.testing.assert_allclose(kernel.kernel_matrix(TRAIN), kernel.compare(prepared)[0], atol=1e-9)
-    np.testing.assert_allclose(kernel.kernel_diagonal(TRAIN), kernel.compare(prepared)[0].diagonal(), atol=1e-9)
-    cross = kernel.kernel_matrix(TEST, TRAIN)
-    np.testing.assert_allclose(kernel.kernel_matrix(TEST[[2]], TRAIN)[0], cross[2], atol=1e-9)
-
-
-def test_molecules_are_graphs_too():
-    pytest.importorskip("rdkit")
-    graphs = from_smiles(["CCO", "CCN", "c1ccccc1", "CC(C)C", "CO", "CCCCO"])
-    kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
-    plain = AveragedKernel(effort="quick", random_state=0).fit(GraphCollection.concatenate([graphs]))
-    np.testing.assert_array_equal(kernel.kernel_matrix(graphs), plain.kernel_matrix(graphs))
-
-
-def test_pairs_are_arcs_where_the_fit_was_on_arcs():
-    arcs = GraphCollection.from_edges([(3, [(0, 1), (1, 2)]), (3, [(0, 1), (2, 1)])], directed=True)
-    kernel = AveragedKernel(effort="quick", random_state=0).fit(arcs)
-    np.testing.assert_array_equal(kernel.kernel_matrix([(3, [(0, 1), (2, 1)])]), kernel.kernel_matrix(arcs[1:]))
+        np.testing.assert_allclose(again[name], matrix, atol=1e-9)
 
 
 def test_out_of_time_less_is_fitted_and_said():
-    kernel = AveragedKernel(time_limit=1e-9, random_state=0).fit(TRAIN)
-    assert [view.name for view in kernel.views_] == ["WL"]
-    assert "R-WL* with few clusters: the time limit for kernels of 1e-09 s was reached" in kernel.left_out_
-    assert averages(kernel.blocks_) == {"all": {"exact": 1}}
-    assert kernel.kernel_matrix(TEST, TRAIN).shape == (6, 14)
+    blocks = KernelBlocks(*portfolio(TRAIN, "quick", 0, None))
+    blocks.fit(Objects(TRAIN), 1e-9)
+    assert [view.name for view in blocks.views] == ["WL"]
+    assert "R-WL* with few clusters: the time limit for kernels of 1e-09 s was reached" in blocks.left_out
 
 
 @pytest.mark.parametrize("own", [None, 1e-9])
 def test_the_limit_of_the_caller_ends_the_fit(own):
+    blocks = KernelBlocks(*portfolio(TRAIN, "quick", 0, None))
     with pytest.raises(TimeLimitReached), time_limit(1e-9):
-        AveragedKernel(time_limit=own, random_state=0).fit(TRAIN)
+        blocks.fit(Objects(TRAIN), own)
 
 
 def test_graphs_that_are_all_the_same_have_no_variance():
-    same = TRAIN[[0, 0, 0]]
-    np.testing.assert_array_equal(AveragedKernel(effort="quick", random_state=0).fit_kernel_matrix(same), 0)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"effort": "much"}, "effort must be one of quick, balanced, thorough"),
-        ({"combination": "best"}, "combination must be one of all"),
-        ({"random_state": "x"}, "random_state must be"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        AveragedKernel(**parameters).fit(TRAIN)
-    with pytest.raises(ValueError, match="no graphs"):
-        AveragedKernel().fit(TRAIN[:0])
+    found = KernelBlocks(*portfolio(TRAIN[[0, 0, 0]], "quick", 0, None)).fit(Objects(TRAIN[[0, 0, 0]]))
+    assert all((matrix == 0).all() for matrix in found.values())
 
 
 class Refusing:

@@ -1,12 +1,10 @@
-"""Which kernels are averaged."""
+"""Which kernels are combined."""
 
 import numpy as np
 import pytest
 
 from predictors.small_data import PLAIN, TRAIN
-from relaxwl.predictors import AveragedKernel
 from relaxwl.predictors import portfolio as module
-from relaxwl.predictors.blocks import averages
 from relaxwl.predictors.portfolio import MAX_PAIRS, portfolio
 from small_graphs import BONDS, collection, random_graphs, with_attributes
 
@@ -27,16 +25,10 @@ def test_nodes_are_vectors_where_they_have_no_labels_or_have_attributes():
     assert set(names(UNLABELED)) - set(names(TRAIN)) == {"nodes as vectors of structure"}
     attributed = with_attributes(PLAIN)
     assert set(names(attributed)) - set(names(TRAIN)) == {"nodes as vectors of attributes"}
-    kernel = AveragedKernel(effort="quick", random_state=0).fit(attributed)
-    assert kernel.blocks_ == ["exact", "vectors, depth 0", "vectors", "coarse", "fine"]
-    assert list(averages(kernel.blocks_))[:4] == ["all", "all + vectors", "vectors", "vectors, depth 0"]
-    kernel = AveragedKernel(effort="quick", random_state=0).fit(UNLABELED)
-    assert kernel.blocks_ == ["exact", "structure, depth 0", "structure", "coarse", "fine"]
-    combinations = averages(kernel.blocks_)
-    assert list(combinations)[:2] == ["all", "all + structure"]
-    assert "vectors" not in combinations
-    parts = {"exact": 3, "fine": 6, "coarse": 6, "structure, depth 0": 6, "structure": 6}
-    assert combinations["all + structure"] == parts
+    views = portfolio(attributed, "quick", 0, None)[0]
+    assert [view.blocks[-1] for view in views] == ["exact", "vectors", "coarse", "fine"]
+    views = portfolio(UNLABELED, "quick", 0, None)[0]
+    assert [view.blocks[-1] for view in views] == ["exact", "structure", "coarse", "fine"]
 
 
 def test_linear_models_take_vectors_but_no_paths():

@@ -38,7 +38,6 @@ from relaxwl.evaluation.selection import (
     FittedVariant,
     Selection,
     classify,
-    classify_transductively,
     fit_variant,
     identity,
     is_kernel,
@@ -53,7 +52,6 @@ from relaxwl.graphs.arrays import Float64
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
-from relaxwl.predictors.transductive import TransductiveClassifier
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +72,7 @@ class Recorder:
     def of(cls, estimator: Entry, data: Data) -> "Recorder":
         """Return the recorder of a kernel, with the fingerprint of everything that its numbers depend on."""
         parts = [data.fingerprint, identity(estimator), json.dumps(data.settings.as_json(), sort_keys=True)]
+        parts += [] if is_kernel(estimator) else ["fitted on training graphs"]
         fingerprint = hashlib.sha256("|".join(parts).encode()).hexdigest()[:DIGITS]
         return cls(estimator, data, Key(data.name, estimator.name, data.fingerprint, fingerprint))
 
@@ -208,9 +207,8 @@ def cross_validate(
     """Evaluate graph kernels by nested, stratified, repeated cross-validation with a support vector machine.
 
     Estimators with ``fit(graphs, y)``, ``predict(graphs)`` and optionally ``predict_proba`` can be evaluated together
-    with kernels; they are fitted on the training graphs of a fold only, under both protocols. ``GraphClassifier``
-    (``"auto"``) follows the protocol: in the transductive protocol its kernels are fitted on all graphs, without
-    classes, and selection, calibration and training use the training graphs of a fold.
+    with kernels, such as ``GraphClassifier`` (``"auto"``); they are fitted on the training graphs of a fold only, under
+    both protocols.
 
     Parameters
     ----------
@@ -358,19 +356,12 @@ def _evaluate_folds(
         keeper.add([recorder.fold(repetition, fold, splits[fold], choice) for fold, choice in pairs])
 
     if not is_kernel(estimator):
-        # If possible, its kernels are fitted once for all folds, without classes.
-        may_share = folds and not inductive and not regression
-        may_share = may_share and TransductiveClassifier.suits(variants()[0].estimator, data.graphs)
         advance(0.0, "fitting")
-        shared = TransductiveClassifier(variants()[0].estimator, data.graphs) if may_share else None
         for fold in folds:
             train, test = splits[fold].train, splits[fold].test
             labels = data.y[train] if regression else np.array(data.targets(train))
-            if shared is not None:
-                choice = classify_transductively(shared, train, labels, test, data.classes)
-            else:
-                predicted = regress if regression else partial(classify, classes=data.classes)
-                choice = predicted(variants()[0].estimator, data.graphs[train], labels, data.graphs[test])
+            predicted = regress if regression else partial(classify, classes=data.classes)
+            choice = predicted(variants()[0].estimator, data.graphs[train], labels, data.graphs[test])
             part(1.0, "predicting")
             keep([fold], [choice])
     elif inductive:

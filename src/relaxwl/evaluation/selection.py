@@ -28,7 +28,6 @@ from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import Entry, Variant
 from relaxwl.learning.scoring import get_score
 from relaxwl.learning.svm import PathScores, SVMPrediction, predict, score_path, submatrix, training_scale
-from relaxwl.predictors.transductive import TransductiveClassifier
 
 # Parameters that do not identify a kernel: they change how it is computed, or are set in each repetition.
 NOT_IDENTITY = frozenset({"n_jobs", "random_state", "sparse_output", "verbose"})
@@ -318,24 +317,6 @@ def classify(estimator: Any, training: GraphCollection, labels: Any, unseen: Gra
         choice.probabilities = _in_order(estimator, estimator.predict_proba(unseen), classes)
     choice.transform_seconds = time.perf_counter() - fitted
     return choice
-
-
-def classify_transductively(
-    shared: TransductiveClassifier, train: Int64, labels: Any, test: Int64, classes: Any
-) -> Choice:
-    """Learn from the classes of some graphs, and predict others; kernels are fitted on all."""
-    shared.learn(train, labels)
-    predicted = time.perf_counter()
-    probabilities = _in_order(shared, shared.predict_proba(test), classes)
-    return Choice(
-        parameters=shared.choice,
-        prediction=SVMPrediction(probabilities.argmax(axis=1), True, 0.0),
-        probabilities=probabilities,
-        n_candidates=1,
-        fit_seconds=shared.kernel_seconds,
-        transform_seconds=time.perf_counter() - predicted,
-        svm_seconds=shared.seconds,
-    )
 
 
 def regress(estimator: Any, training: GraphCollection, targets: Float64, unseen: GraphCollection) -> Choice:

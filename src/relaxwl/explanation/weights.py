@@ -14,9 +14,11 @@ from sklearn.svm import SVC, NuSVC
 
 from relaxwl._validation import check_choice, looks_continuous, plain_targets
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.learning.choosing import PENALTIES, RIDGES
+from relaxwl.learning.heads import RIDGES
 from relaxwl.learning.svm import QuietSVC
 
+# Penalties of support vector machines on features whose mean squared length is 1.
+PENALTIES = tuple(2.0**power for power in (-4, -2, 0, 2, 4, 6, 8, 10))
 DEFAULT_PENALTY = 1.0  # if there are too few graphs to choose
 N_FOLDS = 5
 MAX_ITERATIONS = 10**6

@@ -22,9 +22,13 @@ NOISE = (5e-6, 8.0)
 NEGLIGIBLE = 1e-5
 # Noise of the starting points, as a share of the variance.
 STARTING_NOISE = (0.1, 0.5, 0.02)
+# Noise that goes with equal weights, as a share of the variance.
+PRIOR_NOISE = 0.3
 # Starting points are optimized on the first number of evenly spread examples, the best of them on the second number,
 # then on all examples: a step takes time cubic in the number of examples, and a few steps on all are sufficient.
 STAGES = (500, 1500)
+# Maximum number of examples that all count in learning the weights; of more, only those of the stages do.
+LEARNED_ON_ALL = 2500
 # Steps end when the expected increase of the log-likelihood per example is at most this.
 LEAST_GROWTH = 1e-4
 # Logarithm of the maximum factor by which a step may change weights and noise: initial value, and bound.
@@ -47,7 +51,7 @@ ROWS_AT_ONCE = 1024
 
 
 class Prediction(NamedTuple):
-    """Mean and variance of each prediction."""
+    """Mean of each prediction, in the shape of the targets, and its variance, which all columns of targets share."""
 
     mean: Float64
     variance: Float64
@@ -59,6 +63,10 @@ class GaussianProcess:
     Weights, noise and mean maximize the marginal likelihood. Kernels are matrices: ``fit`` takes those between the
     training examples, ``predict`` those between new and training examples. Kernels that explain nothing end with
     weight 0. The uncertainty of the mean counts in the variances.
+
+    Several columns of targets, such as the memberships of classes, share weights, noise and one factorization; each has
+    its own mean, and the likelihood is that of all columns. An example of weight w has the noise of the mean of w
+    measurements, noise / w.
 
     A covariance of many examples is not factored. With more than ``n_factored`` examples, weights and noise maximize
     the likelihood of a sample of this size, evenly spread over the sorted targets. Predictions use all examples, by
@@ -77,6 +85,9 @@ class GaussianProcess:
     noise_share : float, optional
         Share of the variance of the targets that is noise; the kernels get equal shares of the rest. By default weights
         and noise are learned.
+    prior_size : float, default=0.0
+        Number of examples as which equal weights count: the weights are the mean of those of maximum likelihood, which
+        count as the number of examples, and of equal weights with some noise.
 
     Attributes
     ----------
@@ -84,7 +95,7 @@ class GaussianProcess:
         Weight of each kernel, in units of the squared target.
     noise_ : float
         Variance of the noise.
-    mean_ : float
+    mean_ : array (n_columns,)
         Prediction far from all training examples.
     log_likelihood_ : float
         Logarithm of the marginal likelihood.
@@ -118,63 +129,73 @@ class GaussianProcess:
         verbose: int = 0,
         n_factored: int | None = None,
         noise_share: float | None = None,
+        prior_size: float = 0.0,
     ) -> None:
         self.n_starts = n_starts
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_factored = n_factored
         self.noise_share = noise_share
+        self.prior_size = prior_size
 
-    def fit(self, kernels: Sequence[ArrayLike], y: ArrayLike, parts: Sequence[Int64] = ()) -> Self:
-        """Learn weights, noise and mean.
+    def fit(
+        self,
+        kernels: Sequence[ArrayLike],
+        y: ArrayLike,
+        parts: Sequence[Int64] = (),
+        example_weights: Float64 | None = None,
+    ) -> Self:
+        """Learn weights, noise and means.
 
         Parameters
         ----------
         kernels : sequence of array (n, n)
             Kernel matrices of n examples; those of many examples may be in single precision.
-        y : array (n,)
+        y : array (n,) or (n, n_columns)
             Their targets.
         parts : sequence of array of int, default=()
             Examples that :meth:`without` will leave out; for a sample of many examples, only these are possible.
+        example_weights : array (n,), optional
+            Weights > 0 of the examples, with a mean of 1; all 1 by default.
         """
-        n_factored = np.size(y) if self.n_factored is None else self.n_factored
-        is_sampled = np.size(y) > n_factored
-        whole, center, unit = _standardized(kernels, y, is_sampled)
+        n_factored = len(np.asarray(y)) if self.n_factored is None else self.n_factored
+        is_sampled = len(np.asarray(y)) > n_factored
+        whole, center, unit = _standardized(kernels, y, example_weights, is_sampled)
+        self.is_table_ = np.ndim(y) == 2
         self.sample_ = whole.spread(n_factored) if is_sampled else None
         problem = whole if self.sample_ is None else whole.take(self.sample_)
-        given = self.noise_share
-        variances = self._maximized(problem) if given is None else _start(problem.n_kernels, given)
-        variances[:-1][variances[:-1] < NEGLIGIBLE] = 0.0
+        variances = self._learned(problem)
         if is_sampled:
             variances[-1] = max(variances[-1], LEAST_NOISE * variances[:-1].sum())
-        self._store(problem, center, unit, variances)
-        if self.sample_ is not None:
-            (dual, *duals), (mean, *means) = self._solved(whole, variances, parts)
-            self.dual_, self.mean_ = dual / unit, float(center + unit * mean)
-            self._residuals = center + unit * whole.targets - self.mean_
-            self._without_parts = np.array(duals) / unit, center + unit * np.array(means)
-        return self
-
-    def _store(self, problem: "_Problem", center: float, unit: float, variances: Float64) -> Self:
-        """Store the state for predictions, in the units of the targets."""
         fitted = _Covariance.of(problem, variances)
-        targets = center + unit * problem.targets
+
+        # What predictions need, in the units of the targets.
         self.weights_: Float64 = variances[:-1] / problem.scales * unit**2
         self.noise_ = float(variances[-1]) * unit**2
         self.jitter_ = fitted.jitter * unit**2
-        self.mean_ = center + unit * fitted.mean
-        self.log_likelihood_ = fitted.log_likelihood - len(targets) * np.log(unit)
+        self.log_likelihood_ = float(fitted.log_likelihood - problem.targets.size * np.log(unit))
         self.factor_: Float64 = fitted.factor * unit
-        self.dual_ = fitted.dual / unit
-        self._residuals = targets - self.mean_
-        ones = solve_triangular(self.factor_, np.ones(len(targets)), lower=True, check_finite=False)
+        ones = solve_triangular(self.factor_, np.ones(len(problem.targets)), lower=True, check_finite=False)
         self._whitened_ones: Float64 = ones
-        self._report()
+        if self.sample_ is None:
+            self.dual_, self.mean_ = fitted.dual / unit, center + unit * fitted.means
+        else:
+            (dual, *duals), (means, *part_means) = self._solved(whole, variances, parts)
+            self.dual_, self.mean_ = dual / unit, center + unit * means
+            self._without_parts = np.array(duals) / unit, center + unit * np.array(part_means)
+        self._residuals = center + unit * whole.targets - self.mean_
+        self._noise_ratios = whole.ratios
+
+        counted = f"{np.count_nonzero(self.weights_)} of {len(self.weights_)} kernels count"
+        report(self.verbose, "Gaussian process: %s, noise %.3g", counted, self.noise_)
+        if self.jitter_:
+            report(self.verbose, "the covariance was singular: %.1e was added to each variance", self.jitter_)
         return self
 
     def to_state(self) -> dict[str, Any]:
         """Return the state for a model file; of the factor, the lower triangle."""
-        names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_whitened_ones"]
+        names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_noise_ratios",
+                 "_whitened_ones", "is_table_"]  # fmt: skip
         names += ["sample_", "inflation_"] if self.sample_ is not None else []
         packed = self.factor_[np.tril_indices(len(self.factor_))]
         return {name: getattr(self, name) for name in names} | {"packed_factor": packed}
@@ -193,7 +214,7 @@ class GaussianProcess:
     def predict(
         self, kernels: Sequence[ArrayLike], diagonals: Sequence[ArrayLike], *, noise: bool = True
     ) -> Prediction:
-        """Return mean and variance for m new examples.
+        """Return means and variances for m new examples.
 
         Parameters
         ----------
@@ -206,7 +227,11 @@ class GaussianProcess:
         """
         cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
         prior = self._summed([np.asarray(diagonal, np.float64) for diagonal in diagonals])
-        return Prediction(self.mean_ + cross @ self.dual_, self._variances(cross, prior, noise))
+        return Prediction(self._shaped(self.mean_ + cross @ self.dual_), self._variances(cross, prior, noise))
+
+    def _shaped(self, columns: Float64) -> Float64:
+        """Return columns in the shape of the targets."""
+        return columns if self.is_table_ else columns[:, 0]
 
     def _variances(self, cross: Float64, prior: Float64, noise: bool = True) -> Float64:
         """Return the variances of examples with these covariances, with training examples and with themselves."""
@@ -228,37 +253,40 @@ class GaussianProcess:
     def leave_one_out(self, groups: Int64 | None = None) -> Prediction:
         """Return leave-one-out predictions of the training examples (leave-one-group-out with groups), noise included.
 
-        Exact for the fitted weights, which depend on all examples; not available for a sample of many examples.
+        Exact for the fitted weights, which depend on all examples; not available for a sample of many examples. The
+        noise is that of an example of weight 1, as in :meth:`predict`.
         """
         if self.sample_ is not None:
             raise ValueError("leave-one-out predictions need the covariance of all examples, not of a sample")
         precision = np.diag(self.inverse_)
-        errors, variance = self.dual_ / precision, 1 / precision
+        errors, variance = self.dual_ / precision[:, None], 1 / precision
         numbers, sizes = (np.zeros(0), np.zeros(0)) if groups is None else np.unique(groups, return_counts=True)
         for number in numbers[sizes > 1]:
             members = np.flatnonzero(groups == number)
             covariance = np.linalg.inv(self.inverse_[np.ix_(members, members)])
             errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
-        return Prediction(self.mean_ + self._residuals - errors, variance)
+        variance = variance + self.noise_ * (1 - self._noise_ratios)
+        return Prediction(self._shaped(self.mean_ + self._residuals - errors), variance)
 
     def without(self, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
-        """Return the duals (n_parts, n) and means (n_parts,) of the processes that learn from all but each part.
+        """Return duals (n_parts, n, n_columns) and means (n_parts, n_columns) of what all but each part would teach.
 
         Weights and noise are those of the fit. The inverse of a covariance without some rows follows from the full one.
         """
         if self.sample_ is not None:
             return self._without_parts
-        inverse = self.inverse_
+        inverse, n_columns = self.inverse_, self.dual_.shape[1]
         right = np.column_stack([self._residuals + self.mean_, np.ones(len(self.dual_))])
-        duals, means = np.zeros((len(parts), len(right))), np.zeros(len(parts))
+        duals, means = np.zeros((len(parts), len(right), n_columns)), np.zeros((len(parts), n_columns))
         for place, part in enumerate(parts):
             kept = right.copy()
             kept[part] = 0.0
             solved = inverse @ kept
             solved -= inverse[:, part] @ np.linalg.solve(inverse[np.ix_(part, part)], solved[part])
             solved[part] = 0.0
-            means[place] = solved[:, 0].sum() / solved[:, 1].sum()
-            duals[place] = solved[:, 0] - means[place] * solved[:, 1]
+            by_target, ones = solved[:, :-1], solved[:, -1:]
+            means[place] = by_target.sum(axis=0) / ones.sum()
+            duals[place] = by_target - means[place] * ones
         return duals, means
 
     def forget_parts(self) -> None:
@@ -279,20 +307,21 @@ class GaussianProcess:
             cross = self._summed([kernel[start:stop] for kernel in kernels])
             variances[start:stop] = self._variances(cross, own[start:stop])
         # Variances of members of the sample are leave-one-out variances, without their own targets.
-        variances[self.sample_] = 1 / np.diag(self.inverse_)
-        errors = self._residuals + self.mean_ - means
-        self.inflation_ = float(np.mean(errors**2 / variances)) or 1.0
+        variances[self.sample_] = 1 / np.diag(self.inverse_) + self.noise_ * (1 - self._noise_ratios[self.sample_])
+        errors = self._residuals + self.mean_ - means.reshape(len(means), -1)
+        self.inflation_ = float(np.mean(errors**2 / variances[:, None])) or 1.0
         return Prediction(means, self.inflation_ * variances)
 
     def _solved(self, whole: "_Problem", variances: Float64, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
-        """Return duals (1 + n_parts, n) and means of the processes that learn from all examples, and all but each part.
+        """Return duals (1 + n_parts, n, n_columns) and means of the processes that learn from all, and all but a part.
 
         Conjugate gradients for all of them at once, in the units of the problem. The preconditioner is the covariance
         explained by the examples of the sample, with the unexplained variance on its diagonal.
         """
         assert self.sample_ is not None
         pairs = [(kernel, w) for kernel, w in zip(whole.kernels, variances[:-1] / whole.scales, strict=True) if w]
-        noise, n_objects = float(variances[-1]), len(whole.targets)
+        n_objects, n_columns = whole.targets.shape
+        noise = float(variances[-1]) * whole.ratios
         columns, own = np.zeros((n_objects, len(self.sample_))), np.zeros(n_objects)
         for kernel, weight in pairs:
             columns += weight * kernel[:, self.sample_]
@@ -307,8 +336,9 @@ class GaussianProcess:
 
         def covariance(x: Float64) -> Float64:
             moved = (weight * (kernel @ x.astype(kernel.dtype)) for kernel, weight in pairs)
-            return np.asarray(sum(moved, start=noise * x))
+            return np.asarray(sum(moved, start=noise[:, None] * x))
 
+        # Right-hand sides are the columns of targets and a column of ones, each without every part in turn.
         def precondition(x: Float64) -> Float64:
             scaled = x / left
             moved = root @ scaled
@@ -319,27 +349,35 @@ class GaussianProcess:
         kept = np.ones((n_objects, 1 + len(parts)), bool)
         for place, part in enumerate(parts, 1):
             kept[part, place] = False
-        right = np.concatenate([np.where(kept, whole.targets[:, None], 0.0), kept], axis=1)
-        found = conjugate_gradients(covariance, precondition, right, np.tile(kept, 2))
-        residuals = np.where(np.tile(kept, 2), covariance(found) - right, 0.0)
+        sides = [np.where(kept, column[:, None], 0.0) for column in whole.targets.T]
+        right, everywhere = np.concatenate([*sides, kept], axis=1), np.tile(kept, n_columns + 1)
+        found = conjugate_gradients(covariance, precondition, right, everywhere)
+        residuals = np.where(everywhere, covariance(found) - right, 0.0)
         worst = float((np.linalg.norm(residuals, axis=0) / np.maximum(np.linalg.norm(right, axis=0), 1e-300)).max())
         if not worst < 1:
             raise ValueError("the kernels of many examples must be positive semidefinite; no solution was found")
         report(self.verbose, "conjugate gradients: relative residual %.1e", worst)
-        by_target, ones = np.split(found, 2, axis=1)
-        means = by_target.sum(axis=0) / ones.sum(axis=0)
-        return np.ascontiguousarray((by_target - means * ones).T), means
+        by_column = found.reshape(n_objects, n_columns + 1, -1).transpose(2, 0, 1)
+        by_target, ones = by_column[:, :, :-1], by_column[:, :, -1:]
+        means = by_target.sum(axis=1) / ones.sum(axis=1)
+        return np.ascontiguousarray(by_target - means[:, None] * ones), means
 
-    def _maximized(self, problem: "_Problem") -> Float64:
-        """Return the weights and noise of maximum likelihood."""
-        screened, *larger = problem.stages()
-        starts = [_start(problem.n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
-        found = [_climb(screened, start, self.max_iter) for start in starts]
+    def _learned(self, problem: "_Problem") -> Float64:
+        """Return the weights and noise of maximum likelihood, unless they are given by ``noise_share``."""
+        n_kernels = problem.n_kernels
+        if self.noise_share is not None:
+            return _start(n_kernels, self.noise_share)
+        stages = problem.stages()
+        starts = [_start(n_kernels, share) for share in STARTING_NOISE[: max(1, self.n_starts)]]
+        found = [_climb(stages[0], start, self.max_iter) for start in starts]
         best = max(range(len(found)), key=lambda place: (found[place].log_likelihood, -place))
         variances = found[best].variances
-        for stage in larger:
+        for stage in stages[1:]:
             variances = _climb(stage, variances, self.max_iter).variances
-        return variances
+        variances[:-1][variances[:-1] < NEGLIGIBLE] = 0.0
+        # The likelihood of few examples often finds nothing but noise, or a single kernel.
+        prior = self.prior_size / (self.prior_size + len(problem.targets))
+        return (1 - prior) * variances + prior * _start(n_kernels, PRIOR_NOISE)
 
     def covariances(self, kernels: Sequence[Float64], rows: Int64) -> Float64:
         """Return the covariances of some training examples with all of them, without noise."""
@@ -353,12 +391,6 @@ class GaussianProcess:
             if weight:
                 total += weight * array
         return total
-
-    def _report(self) -> None:
-        counted = f"{np.count_nonzero(self.weights_)} of {len(self.weights_)} kernels count"
-        report(self.verbose, "Gaussian process: %s, noise %.3g, mean %.3g", counted, self.noise_, self.mean_)
-        if self.jitter_:
-            report(self.verbose, "the covariance was singular: %.1e was added to each variance", self.jitter_)
 
 
 def _factored_sample(covariance: Float64) -> Float64:
@@ -410,30 +442,32 @@ def conjugate_gradients(
 
 @dataclass(frozen=True)
 class _Problem:
-    """Kernels scaled to a mean diagonal of 1, and standardized targets."""
+    """Kernels scaled to a mean diagonal of 1, standardized targets (n, n_columns), and noise of examples as ratios."""
 
     kernels: list[Float64]
     scales: Float64
     targets: Float64
+    ratios: Float64
 
     @property
     def n_kernels(self) -> int:
         return len(self.kernels)
 
     def stages(self) -> "list[_Problem]":
-        """Return the problem on few examples, on more, and on all of them."""
-        return [*(self.take(self.spread(size)) for size in STAGES if len(self.targets) > 1.5 * size), self]
+        """Return the problem on few examples, on more, and on all of them unless they are many."""
+        smaller = [self.take(self.spread(size)) for size in STAGES if len(self.targets) > 1.5 * size]
+        return smaller if len(self.targets) > LEARNED_ON_ALL else [*smaller, self]
 
     def spread(self, size: int) -> Int64:
         """Return the positions of ``size`` examples, evenly spread over the sorted targets."""
-        order = np.argsort(self.targets, kind="stable")
+        order = np.lexsort(self.targets.T[::-1])
         return np.sort(order[np.linspace(0, len(order) - 1, size).astype(np.int64)])
 
     def take(self, kept: Int64) -> "_Problem":
         """Return the problem of some examples."""
         grid = np.ix_(kept, kept)
         kernels = [kernel[grid].astype(np.float64, copy=False) for kernel in self.kernels]
-        return _Problem(kernels, self.scales, self.targets[kept])
+        return _Problem(kernels, self.scales, self.targets[kept], self.ratios[kept])
 
     def covariance(self, variances: Float64) -> Float64:
         """Return the sum of the kernels by their weights, with the noise, the last variance, on its diagonal."""
@@ -442,7 +476,7 @@ class _Problem:
             if weight:
                 total = blas.daxpy(kernel.ravel(), total, a=weight)  # in place, in one pass over memory
         covariance: Float64 = total.reshape(self.kernels[0].shape)
-        covariance.flat[:: len(covariance) + 1] += variances[-1]
+        covariance.flat[:: len(covariance) + 1] += variances[-1] * self.ratios
         return covariance
 
     def factored(self, variances: Float64) -> tuple[Float64, float]:
@@ -463,45 +497,50 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Covariance:
-    """A factored covariance A with derived quantities; ``dual`` is A⁻¹(y - mean), ``ones`` is A⁻¹1."""
+    """A factored covariance A with derived quantities; ``dual`` is A⁻¹(y - means), ``ones`` is A⁻¹1."""
 
     variances: Float64
     jitter: float
     factor: Float64
     dual: Float64
     ones: Float64
-    mean: float
+    means: Float64
     log_likelihood: float
 
     @classmethod
     def of(cls, problem: _Problem, variances: Float64) -> "_Covariance":
         factor, jitter = problem.factored(variances)
-        right = np.column_stack([problem.targets, np.ones(len(problem.targets))])
-        (solved_y, ones) = lapack.dpotrs(factor, right, lower=1)[0].T
-        # The best mean for this covariance, by generalized least squares.
-        mean = float(solved_y.sum() / ones.sum())
-        dual = solved_y - mean * ones
-        residuals = problem.targets - mean
+        n_examples, n_columns = problem.targets.shape
+        solved = lapack.dpotrs(factor, np.column_stack([problem.targets, np.ones(n_examples)]), lower=1)[0]
+        solved_y, ones = solved[:, :-1], solved[:, -1]
+        # The best means for this covariance, by generalized least squares.
+        means = solved_y.sum(axis=0) / ones.sum()
+        dual = solved_y - np.multiply.outer(ones, means)
         half_log_determinant = float(np.log(np.diag(factor)).sum())
-        fit = float(residuals @ dual)
-        value = -0.5 * fit - half_log_determinant - 0.5 * len(residuals) * np.log(2 * np.pi)
-        return cls(variances, jitter, factor, dual, ones, mean, float(value))
+        fit = float(((problem.targets - means) * dual).sum())
+        value = -0.5 * fit - n_columns * (half_log_determinant + 0.5 * n_examples * np.log(2 * np.pi))
+        return cls(variances, jitter, factor, dual, ones, means, float(value))
 
     def derivatives(self, problem: _Problem) -> tuple[Float64, Float64]:
         """Return the gradient of the likelihood with respect to weights and noise, and the average information matrix.
 
-        The information is the average of the observed and the expected one, in which all costly terms cancel. The mean
-        is optimal, so it adds nothing to the gradient.
+        The information is the average of the observed and the expected one, in which all costly terms cancel. The means
+        are optimal, so they add nothing to the gradient.
         """
+        n_columns = problem.targets.shape[1]
         inverse = lapack.dpotri(self.factor, lower=1)[0]
         traces = [_symmetric_dot(inverse, kernel) for kernel in problem.kernels]
-        moved = [kernel @ self.dual for kernel in problem.kernels]
+        traces.append(float(np.diag(inverse) @ problem.ratios))
         units = np.append(problem.scales, 1.0)
-        by_variance = np.column_stack([*moved, self.dual]) / units
-        solved = lapack.dpotrs(self.factor, by_variance, lower=1)[0]
-        solved -= np.outer(self.ones, self.ones @ by_variance) / self.ones.sum()
-        slopes = 0.5 * (by_variance.T @ self.dual - np.array([*traces, float(np.trace(inverse))]) / units)
-        return slopes, 0.5 * by_variance.T @ solved
+        moved = [kernel @ self.dual for kernel in problem.kernels]
+        # (n_variances, n, n_columns): the derivative of the covariance by each variance, times each dual.
+        by_variance = np.stack([*moved, problem.ratios[:, None] * self.dual]) / units[:, None, None]
+        slopes = 0.5 * (np.einsum("knc,nc->k", by_variance, self.dual) - n_columns * np.array(traces) / units)
+        flat = np.concatenate(list(by_variance), axis=1)
+        solved = lapack.dpotrs(self.factor, flat, lower=1)[0]
+        solved -= np.outer(self.ones, self.ones @ flat) / self.ones.sum()
+        solved = solved.reshape(len(flat), len(units), n_columns)
+        return slopes, 0.5 * np.einsum("knc,nlc->kl", by_variance, solved, optimize=True)
 
 
 def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
@@ -518,7 +557,7 @@ def _climb(problem: _Problem, start: Float64, max_iter: int) -> _Covariance:
         if reach < LEAST_REACH:
             break
         there_at, growth = _highest(here.variances, slopes, information, reach)
-        if growth < LEAST_GROWTH * len(problem.targets):
+        if growth < LEAST_GROWTH * problem.targets.size:
             break
         there = _Covariance.of(problem, there_at)
         grown = there.log_likelihood - here.log_likelihood
@@ -569,22 +608,27 @@ def _scale(kernel: Float64) -> float:
     return mean if mean > 0 else 1.0
 
 
-def _standardized(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) -> tuple[_Problem, float, float]:
-    """Return the problem in its own units, and the mean and deviation of the targets."""
+def _standardized(
+    kernels: Sequence[ArrayLike], y: ArrayLike, example_weights: Float64 | None, is_sampled: bool
+) -> tuple[_Problem, Float64, float]:
+    """Return the problem in its own units, the mean of each column of targets, and their common deviation."""
     matrices, targets = _checked(kernels, y, is_sampled)
-    center, spread = float(targets.mean()), float(targets.std())
+    center = targets.mean(axis=0)
+    spread = float(np.sqrt(targets.var(axis=0).mean()))
     # Targets count as constant if they differ only by rounding, or if their squares would underflow to 0.
-    unit = spread if spread > max(1e-12 * abs(center), 1e-100) else 1.0
+    unit = spread if spread > max(1e-12 * float(np.abs(center).max()), 1e-100) else 1.0
     scales = np.array([_scale(matrix) for matrix in matrices])
-    return _Problem(matrices, scales, (targets - center) / unit), center, unit
+    ratios = np.ones(len(targets)) if example_weights is None else 1 / np.asarray(example_weights, np.float64)
+    return _Problem(matrices, scales, (targets - center) / unit, ratios), center, unit
 
 
 def _checked(kernels: Sequence[ArrayLike], y: ArrayLike, is_sampled: bool) -> tuple[list[Float64], Float64]:
     targets = np.asarray(y, np.float64)
-    if targets.ndim != 1 or not len(targets):
-        raise ValueError(f"y must be a vector of at least one number, not an array of shape {targets.shape}")
+    if targets.ndim not in (1, 2) or not targets.size:
+        raise ValueError(f"y must be a vector or a table of at least one number, not an array of shape {targets.shape}")
+    targets = targets.reshape(len(targets), -1)
     if not np.isfinite(targets).all():
-        raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets))[0])}] is not")
+        raise ValueError(f"y must be finite, but y[{int(np.flatnonzero(~np.isfinite(targets).all(axis=1))[0])}] is not")
     matrices: list[Any] = [np.ascontiguousarray(kernel) for kernel in kernels]
     if not is_sampled:  # matrices of many examples are not copied, because copies could be too large
         matrices = [matrix.astype(np.float64, copy=False) for matrix in matrices]

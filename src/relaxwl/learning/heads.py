@@ -13,32 +13,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from relaxwl._execution import Deadline, TimeLimitReached, map_chunks, spans, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, time_limit
 from relaxwl._progress import report
-from relaxwl.learning.choosing import (
-    FAVORITE,
-    N_LINEAR,
-    PENALTIES,
-    RIDGES,
-    Folds,
-    Scores,
-    chosen,
-    decision_table,
-    fit_slope,
-    fit_svc,
-    inner_folds,
-    plain_folds,
-    score_kernel,
-)
+from relaxwl.learning.folds import Folds, plain_folds, stratified_folds
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
 from relaxwl.learning.linear import FeatureRows, MemoryRows, Task, fit_models
 from relaxwl.learning.scoring import Score, get_score
-from relaxwl.learning.svm import ROWS_AT_ONCE, submatrix
-from relaxwl.learning.voting import OneVsOneSVM
 
 Float64 = NDArray[np.float64]
 Int64 = NDArray[np.int64]
@@ -50,8 +35,14 @@ LINEAR_FOLDS = 3
 # Number of examples on which the penalty of a linear model is chosen if there are at least twice as many; it is larger
 # if a class would have fewer examples than the second number.
 CHOICE_ROWS, LEAST_RARE = 25_000, 500
-# Time of the final fit and the calibration folds, relative to the time of scoring one combination.
-LAST_FITS = 2.0
+# Penalties of linear support vector machines; larger ones take much longer. And ridges, in descending order, so that
+# ties go to the smoothest model. Both are for features of mean squared length 1.
+PENALTIES = tuple(2.0**power for power in (-4, -2, 0, 2, 4))
+RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
+# Range of the logarithm of the slope by which decisions are converted to probabilities.
+SLOPES = (-4.0, 5.0)
+# Number of examples as which equal weights of kernels count in classification; see benchmarks/DECISIONS.md.
+PRIOR_SIZE = 30.0
 # Minimum share of a kernel in a covariance for it to be listed in reports.
 LEAST_SHARE = 0.005
 
@@ -74,24 +65,21 @@ class Options:
     seed : int
         Seed of the folds.
     score : Score, optional
-        Score by which settings are selected and which is reported; accuracy or RMSE by default.
+        Score that is reported, and by which linear models select a penalty; accuracy or RMSE by default.
     n_jobs, verbose
         Number of threads, and verbosity.
     done : float
         Share of the work that is done before the head begins.
     deadline : Deadline
         Time limit of the fit.
-    averages : dict of dict
-        Averages of blocks to choose from: by name, one over the share of each block. ``{"all": {"exact": 2, "coarse":
-        2}}`` is the mean of two. The first is preferred unless another is better by more than a standard error.
-    favored : tuple of str
-        Averages that replace the first if they are better by half a standard error of the paired difference.
     groups : int64 array, optional
         Group of each example; folds do not split groups, such as copies of a molecule.
     n_factored : int, optional
         Maximum number of examples whose covariance a Gaussian process factors; see there.
     noise_share : float, optional
         Share of noise in the variance of a Gaussian process, whose blocks then have equal weights; learned by default.
+    prior_size : float, default=0.0
+        Number of examples as which equal weights of the blocks count.
     """
 
     score: Score | None = None
@@ -100,11 +88,10 @@ class Options:
     verbose: int = 0
     done: float = 0.0
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
-    averages: Mapping[str, Mapping[str, float]] | None = None
-    favored: tuple[str, ...] = ()
     groups: Int64 | None = None
     n_factored: int | None = None
     noise_share: float | None = None
+    prior_size: float = 0.0
 
     def share(self, part: float) -> float:
         """Return the share of all work that is done when this part of the head's work is done."""
@@ -135,7 +122,7 @@ class Head:
 
     ``calibration`` contains out-of-fold nonconformity scores, and ``fold_outputs`` returns the outputs of the models of
     these folds for new objects: probabilities (n_objects, n_folds, n_classes), or means and standard deviations
-    (n_objects, n_folds). They may use more training objects than predictions: ``calibration_rows``.
+    (n_objects, n_folds).
     """
 
     rows: Int64
@@ -145,7 +132,6 @@ class Head:
     n_examples: int
     metric: Score
     task = "classification"
-    takes_weights = True
 
     def __init__(self, options: Options | None = None) -> None:
         self.options = Options() if options is None else options
@@ -156,11 +142,6 @@ class Head:
     def validation(self) -> str:
         """Name of the procedure that gave the score."""
         return "cross-validated"
-
-    @property
-    def calibration_rows(self) -> Int64:
-        """The training objects that the models of the folds compare with."""
-        return self.rows
 
     @property
     def score(self) -> float:
@@ -188,187 +169,85 @@ class Head:
         return head
 
 
-def average(blocks: Blocks, parts: Mapping[str, float], out: Float64 | None = None) -> Float64:
-    """Return the sum of some blocks, each divided by a number, computed in blocks of rows that fit into the cache."""
-    total = np.empty_like(next(iter(blocks.values()))) if out is None else out
-    for start, stop in spans(len(total), ROWS_AT_ONCE):
-        total[start:stop] = sum(blocks[name][start:stop] / number for name, number in parts.items())
-    return total
+class ProcessHead(Head):
+    """Base class of heads with a Gaussian process on blocks, whose weights are learned: all columns share them."""
 
-
-class KernelSVM(Head):
-    """A support vector machine on an average of blocks; inner folds choose the average and the penalty."""
-
-    svm: OneVsOneSVM
-    fold_models: list[OneVsOneSVM]
-    slope: float
-    parts: dict[str, float]
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Weight of each block."""
-        return {name: 1 / number for name, number in self.parts.items()}
-
-    def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices, class codes from 0 on, and weights of the examples."""
-        options = self.options
-        averages = options.averages or {"all": dict.fromkeys(blocks, len(blocks))}
-        folds = inner_folds(codes, options.seed, groups=options.groups)
-        scores: list[Scores] = []
-        gram: Float64 | None = None
-        longest = 0.0
-        for place, (name, parts) in enumerate(averages.items() if folds else (), 1):
-            left, started = options.deadline.remaining(), time.perf_counter()
-            if scores and left is not None and left < (1 + LAST_FITS) * longest:
-                limit = options.deadline.seconds
-                self.left_out.append(f"choice of {name}: the time limit of {limit:g} s was reached")
-                continue
-            gram = average(blocks, parts, gram)
-            scores.append(score_kernel(name, gram, codes, folds, self.metric, weights, options.n_jobs))
-            longest = max(longest, time.perf_counter() - started)
-            details = (name, self.metric.title, self.metric.sign * scores[-1].best, scores[-1].penalty)
-            report(options.verbose, "%s: %s %.4g with C = %g", *details, share=options.share(place / len(averages)))
-        first = next(iter(averages))
-        best = chosen(scores, options.favored) if scores else Scores(first, float("nan"), FAVORITE)
-        if not scores:
-            self.left_out.append(f"selection: at most one class has three examples; C = {FAVORITE:g}")
-        sign = self.metric.sign
-        self.tried = tuple(Trial(one.name, sign * one.best, f"C = {one.penalty:g}") for one in scores or [best])
-        self.chosen, self.penalty = best.name, best.penalty
-        self.parts = dict(averages[best.name])
-        gram = average(blocks, self.parts, gram)
-
-        def fitted(train: Int64) -> OneVsOneSVM:
-            own = None if weights is None else weights[train]
-            model = OneVsOneSVM.of(fit_svc(submatrix(gram, train, train, 1.0), codes[train], self.penalty, own))
-            return replace(model, support=train[model.support])
-
-        n_classes = int(codes.max()) + 1
-        folds = inner_folds(codes, options.seed + 1, CALIBRATION_FOLDS, 1, options.groups)
-        folds = [(train, test) for train, test in folds if len(np.unique(codes[train])) == n_classes]
-        self.fold_models = map_chunks(lambda fold: fitted(fold[0]), folds, options.n_jobs)
-        tables = [
-            model.confidences(gram[np.ix_(test, model.support)])
-            for model, (_, test) in zip(self.fold_models, folds, strict=True)
-        ]
-        table = np.concatenate([np.zeros((0, n_classes)), *tables])
-        self.calibration, held_out = _calibrated(folds, codes)
-        self.slope = fit_slope(table, codes[held_out])
-        _score_classes(self.calibration, self.probabilities(table))
-        self.svm = fitted(np.arange(len(codes)))
-        self.rows = self.svm.support
-        return self
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return self.svm.n_classes
-
-    @property
-    def calibration_rows(self) -> Int64:
-        """The training objects that the models of the folds compare with."""
-        supports = [np.zeros(0, np.int64), *(model.support for model in self.fold_models)]
-        return np.asarray(np.unique(np.concatenate(supports)), np.int64)
-
-    def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return the class probabilities by the model of each fold; columns of blocks are ``calibration_rows``."""
-        gram, rows = average(blocks, self.parts), self.calibration_rows
-        tables = [model.confidences(gram[:, np.searchsorted(rows, model.support)]) for model in self.fold_models]
-        outputs = [self.probabilities(table)[:, None] for table in tables]
-        return np.concatenate([np.zeros((len(gram), 0, self.n_classes)), *outputs], axis=1)
-
-    def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return one column for each class; the largest entry of a row decides."""
-        return self.svm.confidences(average(blocks, self.parts))
-
-    def probabilities(self, decisions: Float64) -> Float64:
-        """Return the probability of each class."""
-        return np.asarray(softmax(self.slope * decisions, axis=1))
-
-    def values(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return how clearly each class wins against the others."""
-        return self.svm.margins(average(blocks, self.parts))
-
-
-class _Processes(Head):
-    """Gaussian processes on the same blocks, each with its own weights."""
-
-    processes: list[GaussianProcess]
+    process: GaussianProcess
     blocks: list[str]
     weights: dict[str, float]
-
     fold_duals: Float64
     fold_means: Float64
-    takes_weights = False
 
     @property
     def validation(self) -> str:
         """Name of the procedure that gave the score."""
-        sampled = any(process.sample_ is not None for process in self.processes)
         tuned = " after tuning" if self.options.noise_share is None else ""
-        return f"{'cross-validated' if sampled else 'leave-one-out'}{tuned}"
+        return f"{'leave-one-out' if self.process.sample_ is None else 'cross-validated'}{tuned}"
 
-    def _fit(self, blocks: Blocks, targets: list[Float64]) -> tuple[list[Prediction], Float64, Int64]:
-        """Fit a process for each vector of targets, and with the same weights to all folds but one, for each fold.
+    def _fit(self, blocks: Blocks, targets: Float64, weights: Float64 | None) -> tuple[Prediction, Float64, Int64]:
+        """Fit the process, and with the same weights of blocks to all folds but one, for each fold.
 
-        Blocks without any weight are dropped. Return the leave-one-out predictions of each process, the out-of-fold
-        means (n, n_processes), and the examples in the order of the folds.
+        Return the leave-one-out predictions, the out-of-fold means (n, n_columns), and the examples in the order of the
+        folds.
         """
-        names, matrices, n = list(blocks), list(blocks.values()), len(targets[0])
+        names, matrices, n = list(blocks), list(blocks.values()), len(targets)
         folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
         parts = [test for _, test in folds]
-        found = [self._fitted(matrices, y, parts) for y in targets]
-        of_folds, left_out, out_of_fold = [], [], np.zeros((n, len(found)))
-        for process, own in zip(found, out_of_fold.T, strict=True):
-            duals, means = process.without(parts)
-            of_folds.append((duals.reshape(len(parts), n), means))  # also without folds
-            for part, dual, mean in zip(parts, duals, means, strict=True):
-                own[part] = mean + process.covariances(matrices, part) @ dual
-            if process.sample_ is None:
-                left_out.append(process.leave_one_out(self.options.groups))
-            else:
-                left_out.append(process.calibrate(matrices, own))
-            process.forget_parts()
-        self.fold_duals, self.fold_means = (np.array(values) for values in zip(*of_folds, strict=True))
+        process = self.process = fitted_process(matrices, targets, self.options, weights, parts, self.left_out)
+
+        # The models of the folds calibrate sets and intervals: each predicts the examples that it did not see.
+        duals, means = process.without(parts)
+        self.fold_duals, self.fold_means = duals.reshape(len(parts), n, -1), means.reshape(len(parts), -1)
+        out_of_fold = np.zeros((n, targets.shape[1]))
+        for part, dual, mean in zip(parts, duals, means, strict=True):
+            out_of_fold[part] = mean + process.covariances(matrices, part) @ dual
+        if process.sample_ is None:
+            left_out = process.leave_one_out(self.options.groups)
+        else:
+            left_out = process.calibrate(matrices, out_of_fold)
+        process.forget_parts()
         self.calibration, held_out = _calibrated(folds, np.zeros(n, np.int64))
-        self.weights = dict(zip(names, np.mean([process.weights_ for process in found], axis=0).tolist(), strict=True))
-        self.rows = np.arange(n)
+
+        # Blocks without weight are dropped, so that predictions need not compute them.
+        self.weights = dict(zip(names, process.weights_.tolist(), strict=True))
         used = [place for place, name in enumerate(names) if self.weights[name] > 0] or list(range(len(names)))
         self.blocks = [names[place] for place in used]
-        for process in found:
-            process.weights_ = process.weights_[used]
-        self.processes = found
-        self.chosen = "Gaussian process"
+        process.weights_ = process.weights_[used]
+        self.rows, self.chosen = np.arange(n), "Gaussian process"
         return left_out, out_of_fold, held_out
 
-    def _fitted(self, matrices: list[Float64], y: Float64, parts: Sequence[Int64] = ()) -> GaussianProcess:
-        """Learn the weights within the remaining time; when it ends, use the weights of fewer steps."""
-        left, options = self.options.deadline.remaining(), self.options
-        given: Any = {"verbose": options.verbose, "n_factored": options.n_factored}
-        if options.noise_share is not None:  # nothing to learn
-            return GaussianProcess(noise_share=options.noise_share, **given).fit(matrices, y, parts)
-        try:
-            with time_limit(None if left is None else max(left, 1.0)):
-                return GaussianProcess(**given).fit(matrices, y, parts)
-        except TimeLimitReached:
-            self.left_out.append("most steps of optimizing the weights: the time limit was reached")
-            return GaussianProcess(1, 1, **given).fit(matrices, y, parts)
-
-    def _tried(self, score: float) -> None:
+    def _set_tried(self, score: float) -> None:
         self.tried = (Trial(self.chosen, score, weights_text(self.weights)),)
 
-    def _predictions(self, blocks: Blocks, own: Blocks) -> list[Prediction]:
-        cross, diagonals = [blocks[name] for name in self.blocks], [own[name] for name in self.blocks]
-        return [process.predict(cross, diagonals) for process in self.processes]
+    def predict(self, blocks: Blocks, own: Blocks) -> Prediction:
+        """Return means (n_objects, n_columns) and variances of new measurements (n_objects,)."""
+        return self.process.predict([blocks[name] for name in self.blocks], [own[name] for name in self.blocks])
 
-    def _fold_means(self, blocks: Blocks) -> Float64:
-        """Return the means of each process by the model of each fold: (n_objects, n_folds, n_processes)."""
-        found = []
-        for process, duals, means in zip(self.processes, self.fold_duals, self.fold_means, strict=True):
-            pairs = zip(process.weights_, self.blocks, strict=True)
-            cross = np.sum([weight * blocks[name] for weight, name in pairs], axis=0)
-            found.append(cross @ duals.T + means)
-        return np.stack(found, axis=2)
+    def _predicted_by_folds(self, blocks: Blocks) -> Float64:
+        """Return the means by the model of each fold: (n_objects, n_folds, n_columns)."""
+        cross = sum(weight * blocks[name] for weight, name in zip(self.process.weights_, self.blocks, strict=True))
+        return np.asarray(np.einsum("mn,fnc->mfc", cross, self.fold_duals, optimize=True) + self.fold_means)
+
+
+def fitted_process(
+    matrices: list[Float64],
+    targets: Float64,
+    options: Options,
+    weights: Float64 | None,
+    parts: Sequence[Int64],
+    left_out: list[str],
+) -> GaussianProcess:
+    """Return a process fitted within the remaining time; when it ends, with the weights of fewer steps."""
+    given: Any = {"verbose": options.verbose, "n_factored": options.n_factored, "prior_size": options.prior_size}
+    if options.noise_share is not None:  # nothing to learn
+        return GaussianProcess(noise_share=options.noise_share, **given).fit(matrices, targets, parts, weights)
+    left = options.deadline.remaining()
+    try:
+        with time_limit(None if left is None else max(left, 1.0)):
+            return GaussianProcess(**given).fit(matrices, targets, parts, weights)
+    except TimeLimitReached:
+        left_out.append("most steps of optimizing the weights: the time limit was reached")
+        return GaussianProcess(1, 1, **given).fit(matrices, targets, parts, weights)
 
 
 def weights_text(weights: Mapping[str, float]) -> str:
@@ -380,101 +259,96 @@ def weights_text(weights: Mapping[str, float]) -> str:
     return f"weights: {counted or 'all 0'}"
 
 
-class ProcessRegressor(_Processes):
+class ProcessRegressor(ProcessHead):
     """A Gaussian process with weights of blocks that maximize the marginal likelihood."""
 
     task = "regression"
 
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and numbers; sample weights are not used."""
-        (left_out,), means, held_out = self._fit(blocks, [y])
-        self._tried(self.metric(y, left_out.mean))
+        """Learn from Gram matrices, numbers, and weights of the examples with a mean of 1."""
+        left_out, means, held_out = self._fit(blocks, y[:, None], weights)
+        self._set_tried(self.metric(y, left_out.mean[:, 0], weights))
         errors = np.abs(y[held_out] - means[held_out, 0])
         self.calibration.scores[:] = errors / np.sqrt(left_out.variance[held_out])
         return self
 
-    def weigh(self, blocks: Blocks, y: Float64) -> dict[str, float]:
-        """Return the weights of the blocks in the covariance of some examples."""
-        weights = self._fitted(list(blocks.values()), y).weights_
-        return dict(zip(blocks, weights.tolist(), strict=True))
-
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> tuple[Float64, Float64]:
         """Return means by the model of each fold, and standard deviations, which hardly depend on the fold."""
-        means = self._fold_means(blocks)[:, :, 0]
+        means = self._predicted_by_folds(blocks)[:, :, 0]
         stds = np.sqrt(self.predict(blocks, own).variance)
         return means, np.broadcast_to(stds[:, None], means.shape)
 
     def predict(self, blocks: Blocks, own: Blocks) -> Prediction:
         """Return mean and variance of a new measurement of each object."""
-        return self._predictions(blocks, own)[0]
+        found = super().predict(blocks, own)
+        return Prediction(found.mean[:, 0], found.variance)
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the predictions as a column."""
         return self.predict(blocks, own).mean[:, None]
 
 
-class ProcessClassifier(_Processes):
-    """A Gaussian process for each class with targets 1 (in the class) and -1; for two classes, only for the second.
+class ProcessClassifier(ProcessHead):
+    """A Gaussian process on memberships of classes, 1 or -1; for two classes, of the second one only.
 
-    Leave-one-out scores, which have a closed form, calibrate the probabilities by a logistic regression. For more
-    examples than ``Options.n_factored``, out-of-fold scores are used.
+    All classes share the weights of the blocks. Leave-one-out scores, which have a closed form, calibrate the
+    probabilities by a logistic regression. For more examples than ``Options.n_factored``, out-of-fold scores are used.
     """
 
     coefficients: Float64
     intercepts: Float64
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices and class codes from 0 on; sample weights are not used."""
+        """Learn from Gram matrices, class codes from 0 on, and weights of the examples with a mean of 1."""
         n_classes = int(codes.max()) + 1
-        targets = [np.where(codes == code, 1.0, -1.0) for code in ([1] if n_classes == 2 else range(n_classes))]
-        left_out, means, held_out = self._fit(blocks, targets)
-        scores = np.column_stack([_standardized(prediction) for prediction in left_out])
-        calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes)
+        members = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
+        self.options = replace(self.options, prior_size=PRIOR_SIZE)
+        left_out, means, held_out = self._fit(blocks, np.where(members, 1.0, -1.0), weights)
+        # Weights count in the calibration too, which would otherwise move the balance of the classes back.
+        scores = _in_deviations(left_out.mean, left_out.variance)
+        calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes, weights)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
-        self._tried(self.metric(codes, self.probabilities(self._table(scores))))
-        spread = np.column_stack([np.sqrt(1 + prediction.variance) for prediction in left_out])
+        self._set_tried(self.metric(codes, self.probabilities(self._table(scores)), weights))
         self.calibration.codes[:] = codes[held_out]
-        _score_classes(self.calibration, self.probabilities(self._table((means / spread)[held_out])))
+        by_folds = _in_deviations(means[held_out], left_out.variance[held_out])
+        _score_classes(self.calibration, self.probabilities(self._table(by_folds)))
         return self
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
-        return 2 if len(self.processes) == 1 else len(self.processes)
+        return max(len(self.coefficients), 2)
 
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return class probabilities by the model of each fold."""
-        spread = np.column_stack([np.sqrt(1 + found.variance) for found in self._predictions(blocks, own)])
-        scores = self._fold_means(blocks) / spread[:, None]
-        tables = [self.probabilities(self._table(scores[:, fold])) for fold in range(scores.shape[1])]
-        return np.stack(tables, axis=1) if tables else np.zeros((len(scores), 0, self.n_classes))
+        variances, means = self.predict(blocks, own).variance, self._predicted_by_folds(blocks)
+        tables = [self.probabilities(self._table(_in_deviations(one, variances))) for one in means.swapaxes(0, 1)]
+        return np.stack(tables, axis=1) if tables else np.zeros((len(means), 0, self.n_classes))
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the score of each class; for two classes, minus and plus half the score of the second."""
-        return self._table(np.column_stack([_standardized(found) for found in self._predictions(blocks, own)]))
+        return self._table(_in_deviations(*self.predict(blocks, own)))
 
     def _table(self, scores: Float64) -> Float64:
         """Return one column for each class."""
-        return decision_table(scores[:, 0]) if len(self.processes) == 1 else scores
+        return decision_table(scores[:, 0]) if scores.shape[1] == 1 else scores
 
     def probabilities(self, decisions: Float64) -> Float64:
         """Return the probability of each class."""
-        scores = decisions[:, 1:] - decisions[:, :1] if len(self.processes) == 1 else decisions
-        calibrated = scores @ self.coefficients.T + self.intercepts
-        if len(self.processes) > 1:
-            return np.asarray(softmax(calibrated, axis=1))
+        if self.n_classes > 2:
+            return np.asarray(softmax(decisions @ self.coefficients.T + self.intercepts, axis=1))
+        calibrated = (decisions[:, 1:] - decisions[:, :1]) @ self.coefficients.T + self.intercepts
         return np.column_stack([1 - expit(calibrated), expit(calibrated)])
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return the mean of the process of each class."""
-        means = np.column_stack([found.mean for found in self._predictions(blocks, own)])
-        return np.column_stack([-means, means]) if len(self.processes) == 1 else means
+        """Return the mean of the membership of each class."""
+        means = self.predict(blocks, own).mean
+        return np.column_stack([-means, means]) if means.shape[1] == 1 else means
 
 
-def _standardized(prediction: Prediction) -> Float64:
-    """Return the mean in units of its deviation, as in a probit model."""
-    scores: Float64 = prediction.mean / np.sqrt(1 + prediction.variance)
-    return scores
+def _in_deviations(means: Float64, variances: Float64) -> Float64:
+    """Return the means in units of their deviations, as in a probit model."""
+    return np.asarray(means / np.sqrt(1 + variances)[:, None])
 
 
 class Linear(Head):
@@ -600,6 +474,26 @@ class Linear(Head):
         return np.ones(len(self.coefficients))
 
 
+def decision_table(decisions: Float64) -> Float64:
+    """Return one column for each class, also for two classes; the largest entry of a row is the decision."""
+    return decisions if decisions.ndim == 2 else np.column_stack([-decisions, decisions]) / 2
+
+
+def fit_slope(decisions: Float64, y: Int64) -> float:
+    """Return the slope a > 0 that maximizes the likelihood of the true classes under softmax(a·decisions).
+
+    The same slope is used for all classes, so that no decision changes.
+    """
+    if not len(y):
+        return 1.0
+
+    def loss(log_slope: float) -> float:
+        likelihood = log_softmax(np.exp(log_slope) * decisions, axis=1)
+        return -float(likelihood[np.arange(len(y)), y].mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=SLOPES, method="bounded").x))
+
+
 class LinearClassifier(Linear):
     """One-vs-rest linear support vector machines (squared hinge); the penalty is chosen by inner folds."""
 
@@ -609,7 +503,7 @@ class LinearClassifier(Linear):
         self, features: csr_array | list[csr_array] | FeatureRows, codes: Int64, weights: Float64 | None = None
     ) -> Self:
         """Learn from features, class codes from 0 on, and weights of the examples."""
-        folds = inner_folds(codes, self.options.seed, LINEAR_FOLDS, 1, self.options.groups)
+        folds = stratified_folds(codes, self.options.seed, LINEAR_FOLDS, self.options.groups)
         self.calibration, held_out = _calibrated(folds, codes)
         n_classes, y = int(codes.max()) + 1, codes[held_out]
         against = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
@@ -624,7 +518,7 @@ class LinearClassifier(Linear):
                 table = softmax(fit_slope(table, y) * table, axis=1)
             return self.metric(y, table, None if weights is None else weights[places])
 
-        penalties = {f"linear SVM, C = {C:g}": C for C in PENALTIES[:N_LINEAR]}
+        penalties = {f"linear SVM, C = {C:g}": C for C in PENALTIES}
         rarest = int(np.bincount(codes).min())
         table = table_of(self._fit(_as_rows(features, self.options), task, penalties, folds, score, rarest))
         self.slope = fit_slope(table, y)

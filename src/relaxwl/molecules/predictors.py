@@ -10,7 +10,6 @@ from relaxwl._memory import check_memory
 from relaxwl._validation import ParameterError, check_flag, check_integer
 from relaxwl.datasets.smiles import AtomLabels, AtomStyle, MoleculeError, from_rdkit, standardized_or_not, written
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.learning.heads import ProcessClassifier
 from relaxwl.molecules.descriptors import KINDS, Descriptors
 from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
 from relaxwl.molecules.reading import as_molecules
@@ -322,4 +321,4 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     ['alkane', 'alcohol']
     """
 
-    _kernel_head: Any = ProcessClassifier
+    _learns_weights = False

@@ -30,10 +30,10 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel, descendants
 from relaxwl.kernels.persistence import save_model
-from relaxwl.learning.heads import Calibration, KernelSVM, Linear, Options, weights_text
+from relaxwl.learning.heads import Calibration, Linear, Options, weights_text
 from relaxwl.learning.linear import take_rows
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
-from relaxwl.predictors.blocks import COMBINED, NODE_VECTORS, KernelBlocks, averages
+from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
 from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
@@ -42,8 +42,8 @@ from relaxwl.predictors.targets import Target, check_coverage, read_targets
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
 
 # Maximum number of objects for which each kernel has its Gram matrix. For more, Gaussian processes use the matrix of a
-# sum of kernels, whose weights regressors learn from a sample of N_WEIGHED and classifiers set equal. Linear models on
-# explicit features are used beyond LINEAR_FROM, if memory is short, and always in place of support vector machines.
+# sum of kernels, whose weights are learned from a sample of N_WEIGHED, or equal. Linear models on explicit features are
+# used beyond LINEAR_FROM, and if memory is short.
 MATRICES_UP_TO, LINEAR_FROM, N_WEIGHED = 5_000, 20_000, 1_500
 # Number of objects whose covariance is factored if kernels are not weighted: as preconditioner, and for deviations.
 N_FACTORED = 500
@@ -102,6 +102,8 @@ class GraphPredictor(GraphEstimator):
     _kernel_head: Any
     _linear_head: Any
     _task: str
+    # Whether weights of the blocks are learned if there are many objects; they are equal otherwise.
+    _learns_weights = True
     _is_table: bool
     # Objects with the same number are copies, which folds do not separate; None if there are none.
     _copies: Int64 | None = None
@@ -182,8 +184,7 @@ class GraphPredictor(GraphEstimator):
         self._seed, self._takes_extra, self._split = as_seed(self.random_state), False, []
         self._check_shards(shards)
         views, left_out = self._views(Objects(shards.nothing()), True)
-        self._plan(views, left_out, n_objects, targets)
-        self._check_weights(targets, weights, True)
+        self._plan(views, left_out, n_objects, targets, weights)
         with shards.fit_features(self._blocks, self.verbose) as rows:
             self._fit_heads(rows, targets, weights)
         sample = shards.sample(N_SAMPLED, self._seed)[0]
@@ -193,20 +194,22 @@ class GraphPredictor(GraphEstimator):
     def _check_shards(self, shards: Any) -> None:
         """Raise an error for shards to which the predictor cannot be fitted."""
 
-    def _plan(self, views: list[View], left_out: list[str], n_objects: int, targets: list[Target]) -> None:
-        """Store the views to be fitted, the number of objects, and the targets."""
+    def _plan(
+        self, views: list[View], left_out: list[str], n_objects: int, targets: list[Target], weights: Float64 | None
+    ) -> None:
+        """Store the views to be fitted, the number of objects, and the targets; check weights before all work."""
         self._blocks = KernelBlocks(views, left_out)
         self.n_objects_in_, self.names_ = n_objects, None
         self._keep_targets(targets)
+        for target in targets:
+            if not target.is_constant:
+                self._weighted(target, weights)
 
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         self._copies = self._find_copies(objects)
-        # Gaussian processes do not support weights, so linear models are used if there are many objects.
-        weighted = weights is not None and bool(np.ptp(weights) > 0)
-        large = self._is_large(len(objects)) or (weighted and self._are_many(len(objects)))
-        self._plan(*self._views(objects, large), len(objects), targets)
-        self._check_weights(targets, weights, large)
+        large = self._is_large(len(objects))
+        self._plan(*self._views(objects, large), len(objects), targets, weights)
         self.names_ = getattr(objects.graphs, "names", None)
         combined = not large and self._are_many(len(objects))
         inputs = self._fit_combined(objects, targets) if combined else self._fit_views(objects, large)
@@ -218,9 +221,9 @@ class GraphPredictor(GraphEstimator):
         """Fit all kernels, weight them, and return the Gram matrix of their weighted sum."""
         left = self._deadline.remaining()
         limit = None if left is None else max(KERNEL_SHARE * left, 1e-3)
-        # Weights of kernels and of columns improve regression, but decrease accuracy in classification.
-        weighed, numbers = self._weighed_targets(targets), None
-        if weighed:
+        # Weights of kernels and of columns improve regression; those of columns decrease accuracy in classification.
+        weighed, numbers = self._weighed_targets(targets) if self._learns_weights else [], None
+        if self._task == "regression":
             numbers = np.zeros((len(objects), len(weighed)))
             for column, target in zip(numbers.T, weighed, strict=True):
                 column[target.rows] = (target.values - target.values.mean()) / (target.values.std() or 1.0)
@@ -236,10 +239,10 @@ class GraphPredictor(GraphEstimator):
         return {COMBINED: self._blocks.gram()}
 
     def _weighed_targets(self, targets: list[Target]) -> list[Target]:
-        """Return some evenly spaced targets, by which kernels are weighted; none if they are classes."""
-        numbers = [target for target in targets if target.classes is None]
-        some = np.linspace(0, len(numbers) - 1, min(N_WEIGHED_TARGETS, len(numbers))).astype(np.int64)
-        return [numbers[place] for place in some]
+        """Return some evenly spaced targets, by which kernels are weighted."""
+        some = [target for target in targets if not target.is_constant]
+        places = np.linspace(0, len(some) - 1, min(N_WEIGHED_TARGETS, len(some))).astype(np.int64)
+        return [some[place] for place in places]
 
     def _learned_shares(self, targets: list[Target], names: list[str]) -> list[dict[str, float]]:
         """Return the shares of kernels that a process learns for each target, from a sample of objects that have it."""
@@ -249,7 +252,7 @@ class GraphPredictor(GraphEstimator):
             places = np.sort(places[np.linspace(0, len(places) - 1, min(N_WEIGHED, len(places))).astype(np.int64)])
             blocks = self._blocks.matrices(self._blocks.training(target.rows[places]))
             left = self._deadline.remaining()
-            options = self._options(Deadline(None if left is None else max(left / 4, 1e-3)), blocks)
+            options = self._options(Deadline(None if left is None else max(left / 4, 1e-3)))
             blocks = {name: blocks[name] for name in names}
             weights = self._kernel_head(options).weigh(blocks, target.values[places])
             total = sum(weights.values())
@@ -268,23 +271,22 @@ class GraphPredictor(GraphEstimator):
             if target.is_constant:
                 self._heads.append(None)
                 continue
-            own = self._target_weights(target, weights)
+            target, own = self._weighted(target, weights)
             left = self._deadline.remaining()
             own_part = None if left is None else max(left / (len(targets) - number), 1e-3)
             groups = None if self._copies is None else self._copies[target.rows]
             combined = not large and COMBINED in inputs
-            options = self._options(Deadline(own_part), None if large else inputs)
-            options = replace(options, groups=groups)
+            options = replace(self._options(Deadline(own_part)), groups=groups)
             if combined:
-                plain = target.classes is not None
-                n_factored, noise_share = (N_FACTORED, CLASS_NOISE) if plain else (N_WEIGHED, None)
+                equal = not self._learns_weights
+                n_factored, noise_share = (N_FACTORED, CLASS_NOISE) if equal else (N_WEIGHED, None)
                 options = replace(options, n_factored=n_factored, noise_share=noise_share)
             kind = self._linear_head if large else self._kernel_head
-            mine = _rows(inputs, target.rows, self.n_objects_in_, target is targets[-1])
+            mine = _rows(inputs, target.rows, self.n_objects_in_, number == len(targets) - 1)
             head = kind(options).fit(mine, target.values, own)
             head.n_examples = len(target.values)
             if not large:
-                _renumber(head, target.rows)
+                head.rows = target.rows[head.rows]
             if combined:
                 head.tried = (replace(head.tried[0], detail=weights_text(self.kernel_weights_)),)
             self._heads.append(head)
@@ -512,10 +514,8 @@ class GraphPredictor(GraphEstimator):
 
     def _is_large(self, n_objects: int) -> bool:
         """Return whether there are too many objects for Gram matrices, regardless of the memory that is free now."""
-        by_process = not self._kernel_head.takes_weights
-        most = LINEAR_FROM if by_process else min(LINEAR_FROM, MATRICES_UP_TO)
         n_matrices = N_COMBINED_MATRICES if self._are_many(n_objects) else N_MATRICES
-        return n_objects > most or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
+        return n_objects > LINEAR_FROM or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 
     def _fit_views(self, objects: Objects, large: bool = False) -> Any:
         """Fit all kernels, without targets; return the Gram matrix of each block, or the features of many objects."""
@@ -524,14 +524,10 @@ class GraphPredictor(GraphEstimator):
         fit = self._blocks.fit_features if large else self._blocks.fit
         return fit(objects, limit, self.verbose)
 
-    def _options(self, deadline: Deadline, blocks: Any = None) -> Options:
-        n_views, score = len(self._blocks.views), get_score(self.scoring, self._task)
-        done = n_views / (n_views + 1)
-        combinations = None if blocks is None else averages(blocks)
-        favored = tuple(
-            name for name, parts in (combinations or {}).items() if not parts.keys().isdisjoint(NODE_VECTORS)
-        )
-        return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline, combinations, favored)
+    def _options(self, deadline: Deadline) -> Options:
+        n_views = len(self._blocks.views)
+        done, score = n_views / (n_views + 1), get_score(self.scoring, self._task)
+        return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline)
 
     def _fit_novelty(self, graphs: GraphCollection) -> None:
         """Fit a measure of novelty on existing clusters, or on new ones."""
@@ -566,15 +562,25 @@ class GraphPredictor(GraphEstimator):
         return weights
 
     def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
-        """Return the weights of the objects that have a target, including class weights; None if all are 1."""
-        return None if weights is None else weights[target.rows]
+        """Return the weights of the objects that have a target, including class weights, with a mean of 1.
 
-    def _check_weights(self, targets: list[Target], weights: Float64 | None, large: bool) -> None:
-        """Raise an error for weights of objects or classes that heads do not support, before any kernel is fitted."""
-        for target in targets:
-            own = None if target.is_constant else self._target_weights(target, weights)
-            if not large and not self._kernel_head.takes_weights and own is not None and np.ptp(own) > 0:
-                raise ParameterError("sample_weight is not supported by Gaussian processes; leave it out")
+        Return None if all weights are equal, so that constant weights are no weights.
+        """
+        own = None if weights is None else weights[target.rows]
+        return None if own is None or not np.ptp(own) else own * (len(own) / own.sum())
+
+    def _weighted(self, target: Target, weights: Float64 | None) -> tuple[Target, Float64 | None]:
+        """Return a target without the objects of weight 0, and the weights of the others."""
+        own = self._target_weights(target, weights)
+        if own is None or own.all():
+            return target, own
+        kept = np.flatnonzero(own)
+        values = target.values[kept]
+        classes = [] if target.classes is None else np.asarray(target.classes).tolist()
+        missing = np.setdiff1d(np.arange(len(classes)), values)
+        if len(missing):
+            raise ParameterError(f"sample_weight is 0 for all {self.things} of class {classes[missing[0]]!r}")
+        return replace(target, rows=target.rows[kept], values=values), own[kept] * (len(kept) / own.sum())
 
     def _target_number(self, target: Any) -> int:
         """Return the index of a target, given by name or index; it may be omitted if there is only one."""
@@ -611,7 +617,7 @@ class GraphPredictor(GraphEstimator):
         check_coverage(coverage)
         head, split = self._heads[number], bool(self._split)
         for batch in self._batches(X, extra):
-            (arrays,) = self._inputs(batch, [number], calibrating=not split)
+            (arrays,) = self._inputs(batch, [number])
             outputs = head.outputs(*arrays) if split else head.fold_outputs(*arrays)
             yield outputs, self._split[number] if split else head.calibration
 
@@ -666,27 +672,22 @@ class GraphPredictor(GraphEstimator):
         """Return whether predictions compare objects with the training objects; those of linear models do not."""
         return not any(isinstance(head, Linear) for head in self._heads)
 
-    def _inputs(self, objects: Objects, numbers: Sequence[int], calibrating: bool = False) -> Iterator[tuple[Any, ...]]:
+    def _inputs(self, objects: Objects, numbers: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the inputs of the heads of some targets: features, or blocks with the training objects."""
         heads = [self._heads[number] for number in numbers]
         if heads and isinstance(heads[0], Linear):
             yield from [(self._blocks.features(objects),)] * len(heads)
         elif heads:
-            yield from self._compared(self._blocks.represent(objects), heads, calibrating)
+            yield from self._compared(self._blocks.represent(objects), heads)
 
-    def _compared(
-        self, represented: list[Any], heads: Sequence[Any], calibrating: bool = False
-    ) -> Iterator[tuple[Any, ...]]:
+    def _compared(self, represented: list[Any], heads: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """Yield, for each head, the blocks between represented and training objects, and of each object with itself."""
-        wanted = [head.calibration_rows if calibrating else head.rows for head in heads]
+        wanted = [head.rows for head in heads]
         rows = wanted[0] if len(heads) == 1 else np.unique(np.concatenate(wanted))
         blocks, own = self._blocks.matrices(represented, self._blocks.training(rows)), self._blocks.own(represented)
-        if len(heads) == 1:
-            yield blocks, own
-            return
-        for some in wanted:  # one after the other, because each is a copy
+        for some in wanted:  # one after the other, because each may be a copy
             places = np.searchsorted(rows, some)
-            yield {name: block[:, places] for name, block in blocks.items()}, own
+            yield blocks if len(some) == len(rows) else {name: of[:, places] for name, of in blocks.items()}, own
 
     def _explainable(self, X: Any) -> Any:
         """Return the objects if they can be explained in bounded time; raise an error otherwise."""
@@ -768,11 +769,3 @@ def _rows(inputs: Any, rows: Int64, n_objects: int, is_last: bool) -> Any:
     if not isinstance(inputs, dict):
         return inputs[rows]
     return {name: matrix[np.ix_(rows, rows)] for name, matrix in inputs.items()}
-
-
-def _renumber(head: Any, rows: Int64) -> None:
-    """Renumber the training objects of a head, which learned from some of them, by their places among all."""
-    head.rows = rows[head.rows]
-    if isinstance(head, KernelSVM):
-        head.svm = replace(head.svm, support=rows[head.svm.support])
-        head.fold_models = [replace(model, support=rows[model.support]) for model in head.fold_models]

@@ -2,45 +2,19 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
-from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import Deadline, TimeLimitReached, check_time, spans, time_limit
 from relaxwl._memory import MemoryRefusal
 from relaxwl._progress import report
-from relaxwl._validation import as_seed, check_choice
 from relaxwl.graphs.arrays import Float64, Int64
-from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import GraphKernel, Settings, check_graphs
-from relaxwl.learning.heads import average
 from relaxwl.learning.linear import ROWS_AT_ONCE
-from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.views import Objects, VectorView, View
 
-Kinds = tuple[tuple[str, ...], ...]
-
-# Blocks of nodes as vectors: of structure alone, or with attributes; at depth 0 without their neighbors. Combinations
-# that contain them are favored in the selection.
-STRUCTURE, VECTORS = ("structure, depth 0", "structure"), ("vectors, depth 0", "vectors")
-NODE_VECTORS = (*STRUCTURE, *VECTORS)
-# Candidates of model selection: kinds of kernels with equal weights, each the mean of some blocks. Missing blocks are
-# skipped.
-COMBINATIONS: dict[str, Kinds] = {
-    "all": (("exact",), ("fine", "coarse"), ("paths",)),
-    "all + structure": (("exact",), ("fine", "coarse"), ("paths",), STRUCTURE),
-    "all + vectors": (("exact",), ("fine", "coarse"), ("paths",), VECTORS),
-    "vectors": (VECTORS,),
-    "vectors, depth 0": (VECTORS[:1],),
-    "relaxed": (("fine", "coarse"),),
-    "coarse": (("coarse",),),
-    "broad": (("coarse",), ("paths",)),
-    "exact": (("exact",),),
-    "attributes": (("exact",), ("fine", "coarse"), ("paths",), ("attributes",)),
-}
 # Name of the sum of all blocks.
 COMBINED = "all kernels"
 # Number of rows of a large Gram matrix that are computed at a time.
@@ -266,245 +240,9 @@ def _add_means(totals: dict[str, Float64], view: View, arrays: list[Float64], sc
 def _scale(matrix: Float64) -> float:
     """Return the inverse of the variance of the training objects, or 0 if they are all equal.
 
-    A constant that is added to a kernel does not change a support vector machine, or a Gaussian process with its own
-    mean, so this is the scale of the centered kernel, and centering is not necessary.
+    A constant that is added to a kernel does not change a Gaussian process with its own mean, so this is the scale of
+    the centered kernel, and centering is not necessary.
     """
     diagonal = float(matrix.diagonal().mean())
     variance = diagonal - float(matrix.mean())
     return 1 / variance if variance > CONSTANT * diagonal else 0.0
-
-
-def averages(blocks: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return the distinct combinations of these blocks, by name: one over the share of each block.
-
-    Additional vectors (the block "extra") are added to every average, or used alone. If no combination is known, all
-    blocks have equal weights.
-
-    >>> averages(["exact", "extra"])
-    {'all + extra': {'exact': 2, 'extra': 2}, 'all': {'exact': 1}, 'extra': {'extra': 1}}
-    """
-    found: dict[Kinds, str] = {}
-    for name in COMBINATIONS:
-        found.setdefault(kinds_of(name, blocks), name)
-    graphs = {name: _parts(kinds) for kinds, name in found.items() if kinds}
-    if not graphs:
-        return {"all": {block: len(blocks) for block in blocks}}
-    if "extra" not in blocks:
-        return graphs
-    joined: dict[str, dict[str, float]] = {
-        f"{name} + extra": {block: 2 * number for block, number in parts.items()} | {"extra": 2}
-        for name, parts in graphs.items()
-    }
-    return {**joined, "all": graphs["all"], "extra": {"extra": 1}}
-
-
-def kinds_of(combination: str, there: Collection[str]) -> Kinds:
-    """Return the kinds of kernels of a combination, without missing blocks."""
-    check_choice("combination", combination, COMBINATIONS)
-    kinds = (tuple(block for block in kind if block in there) for kind in COMBINATIONS[combination])
-    return tuple(kind for kind in kinds if kind)
-
-
-def _parts(kinds: Kinds) -> dict[str, float]:
-    return {block: len(kinds) * len(kind) for kind in kinds for block in kind}
-
-
-class AveragedKernel(GraphKernel):
-    """Average of exact and relaxed Weisfeiler-Lehman kernels with default settings.
-
-    Every kernel is divided by its variance over the fitted graphs (its mean diagonal minus its mean), so that none
-    outweighs the others; related kernels form a block, and a combination is the mean of some blocks. The best
-    ``combination`` can be found by model selection; one fit covers all combinations.
-
-    Parameters
-    ----------
-    combination : str, default="all"
-        One of "all", "all + structure" and "all + vectors" (with nodes as vectors, where they have no labels or have
-        attributes), "vectors", "vectors, depth 0" (without their neighbors), "relaxed", "coarse", "broad" (few clusters
-        and shortest paths), "exact", "attributes" (all, with the attributes of edges).
-    effort : {"quick", "balanced", "thorough"}, default="balanced"
-        Number of partitions and depths, and whether shortest paths are used.
-    time_limit : float, optional
-        Seconds after which no further kernel is fitted; ``left_out_`` lists the kernels left out.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-    random_state : int or None, default=None
-        Seeds the partitions.
-    verbose : int, default=0
-        1 logs each kernel.
-
-    Attributes
-    ----------
-    views_ : list of View
-        The fitted kernels.
-    blocks_ : list of str
-        Names of the blocks.
-    left_out_ : list of str
-        Kernels that were not tried, with reasons.
-
-    See Also
-    --------
-    relaxwl.GraphClassifier : Choose a combination by cross-validation.
-    relaxwl.kernels.get_kernel : A single kernel by its name.
-
-    Examples
-    --------
-    >>> from relaxwl.datasets import make_egonets
-    >>> graphs, y = make_egonets(12, level=1, random_state=0)
-    >>> kernel = AveragedKernel(effort="quick", random_state=0).fit(graphs)
-    >>> kernel.blocks_
-    ['exact', 'structure, depth 0', 'structure', 'coarse', 'fine']
-    >>> kernel.kernel_matrix(graphs).shape
-    (12, 12)
-    """
-
-    def __init__(
-        self,
-        combination: str = "all",
-        effort: str = "balanced",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.combination = combination
-        self.effort = effort
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit all kernels.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        y : ignored
-            Not used; present for API consistency.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        self.fit_prepare(X)
-        return self
-
-    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        Y : as ``X``, optional
-            The graphs to compare with; by default those of ``X``.
-
-        Returns
-        -------
-        float64 array (n_graphs of X, n_graphs of Y)
-            The kernel values.
-        """
-        return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
-
-    def variations(self) -> list[Settings]:
-        """Return all combinations; some are equal if a block is missing.
-
-        Returns
-        -------
-        list of dict
-            Settings for :meth:`compare`.
-        """
-        return [{"combination": name} for name in COMBINATIONS]
-
-    def fit_prepare(self, X: Any) -> list[Any]:
-        """Fit all kernels and return the representations of the graphs.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list
-            A representation of the graphs for each kernel.
-        """
-        kinds_of(self.combination, ())
-        check_choice("effort", self.effort, EFFORTS)
-        objects = Objects(as_collection(X).with_parts(given=()))
-        if not len(objects):
-            raise ValueError("there are no graphs to fit")
-        seed = as_seed(self.random_state)
-        self._blocks = KernelBlocks(*portfolio(objects.graphs, self.effort, seed, self.n_jobs, self.verbose))
-        self._blocks.fit(objects, self.time_limit, self.verbose)
-        self.views_, self.left_out_, self.blocks_ = self._blocks.views, self._blocks.left_out, self._blocks.names
-        prepared = [view.training for view in self.views_]
-        for view in self.views_:
-            view.training = None
-        return prepared
-
-    def prepare(self, X: Any) -> list[Any]:
-        """Return the representations of graphs.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list
-            A representation of the graphs for each kernel.
-        """
-        check_is_fitted(self)
-        first: Any = self.views_[0]
-        return self._blocks.represent(Objects(check_graphs(first.kernel, X)))
-
-    def compare(self, x: Any, y: Any = None, settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return a Gram matrix for each ``combination`` of the settings.
-
-        Parameters
-        ----------
-        x : list
-            Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
-        y : list, optional
-            The graphs to compare with; by default those of ``x``.
-        settings : sequence of dict, default=({},)
-            Combinations, as :meth:`variations` returns them.
-
-        Returns
-        -------
-        list of float64 array (n_graphs of x, n_graphs of y)
-            The matrices.
-        """
-        return self._combined(self._blocks.matrices(x, y), settings)
-
-    def compare_own(self, x: Any, settings: Sequence[Settings] = ({},)) -> list[Float64]:
-        """Return the similarity of each graph with itself, for each ``combination`` of the settings.
-
-        Parameters
-        ----------
-        x : list
-            Graphs, from :meth:`prepare` or :meth:`fit_prepare`.
-        settings : sequence of dict, default=({},)
-            Combinations, as :meth:`variations` returns them.
-
-        Returns
-        -------
-        list of float64 array (n_graphs,)
-            The diagonals of the Gram matrices.
-        """
-        return self._combined(self._blocks.own(x), settings)
-
-    def _combined(self, blocks: Mapping[str, Float64], settings: Sequence[Settings]) -> list[Float64]:
-        """Return the mean of each combination's kinds; that of "all", or of all blocks, if all kinds are missing."""
-        self._check_settings(settings, "combination")
-        found = []
-        for setting in settings:
-            name = setting.get("combination", self.combination)
-            kinds = kinds_of(name, blocks) or kinds_of("all", blocks) or (tuple(blocks),)
-            found.append(average(blocks, _parts(kinds)))
-        return found

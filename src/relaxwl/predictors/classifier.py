@@ -14,7 +14,7 @@ from relaxwl._validation import ParameterError
 from relaxwl.costs import EditCost
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.conformal import class_sets
-from relaxwl.learning.heads import KernelSVM, LinearClassifier, ProcessClassifier
+from relaxwl.learning.heads import LinearClassifier, ProcessClassifier
 from relaxwl.learning.scoring import Score, get_score
 from relaxwl.predictors.base import GraphPredictor
 from relaxwl.predictors.targets import Target, known_values
@@ -268,9 +268,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     # ------------------------------------------------------------------------------------------------ inside
 
-    _kernel_head: Any = KernelSVM
+    _kernel_head: Any = ProcessClassifier
     _linear_head: Any = LinearClassifier
-    _head_kinds = (KernelSVM, ProcessClassifier, LinearClassifier)
+    _head_kinds = (ProcessClassifier, LinearClassifier)
     _task = "classification"
 
     @property
@@ -285,12 +285,11 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
 
     def _target_weights(self, target: Target, weights: Float64 | None) -> Float64 | None:
         """Multiply weights of the objects by those of their classes."""
-        own = super()._target_weights(target, weights)
         by_class = self.class_weight
         if isinstance(by_class, dict) and self._is_table and target.name in by_class:
             by_class = by_class[target.name]
         if by_class is None:
-            return own
+            return super()._target_weights(target, weights)
         names = np.asarray(target.classes).tolist()
         if isinstance(by_class, dict):
             unknown = [name for name in by_class if name not in names]
@@ -299,12 +298,13 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
                     f"class_weight must name classes of y, not {unknown[0]!r}; the classes are {names}"
                 )
             by_class = {code: by_class.get(name, 1.0) for code, name in enumerate(names)}
-            if not all(isinstance(value, Real) and 0 <= float(value) < np.inf for value in by_class.values()):
-                raise ParameterError(f"class_weight must have finite numbers >= 0, not {self.class_weight!r}")
+            if not all(isinstance(value, Real) and 0 < float(value) < np.inf for value in by_class.values()):
+                raise ParameterError(f"class_weight must have finite numbers > 0, not {self.class_weight!r}")
         elif by_class != "balanced":
             raise ParameterError(f"class_weight must be a dict, 'balanced' or None, not {by_class!r}")
-        found = compute_sample_weight(by_class, target.values)
-        return np.asarray(found if own is None else own * found)
+        weights = np.ones(self.n_objects_in_) if weights is None else weights.copy()
+        weights[target.rows] *= compute_sample_weight(by_class, target.values)
+        return super()._target_weights(target, weights)
 
     def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
         weights = self._target_weights(target, None)

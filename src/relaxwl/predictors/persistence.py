@@ -36,18 +36,19 @@ from relaxwl.learning.gaussian_process import GaussianProcess
 from relaxwl.learning.heads import (
     Calibration,
     Head,
-    KernelSVM,
+    Linear,
     LinearClassifier,
     LinearRegressor,
     ProcessClassifier,
+    ProcessHead,
     ProcessRegressor,
     Trial,
 )
-from relaxwl.learning.voting import OneVsOneSVM
 from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport, FitReports
-from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, VectorView
+from relaxwl.kernels.statistics import GraphStatistics, QuantileRanks
+from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, StatisticsScaler, VectorView
 
 # Minimum of numbers by which others are divided, so that results are finite.
 TINY = 1e-100
@@ -124,17 +125,18 @@ record(
     source=choice("graphs", "molecules"), training=optional(listed(of(Counts), MAX_DEPTH + 1, 1)),
 )  # fmt: skip
 record(
-    VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "molecules"),
-    exponential=absent(of(bool)), training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
+    VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "graphs", "molecules"),
+    exponential=absent(of(bool)), laplacian=absent(of(bool)), training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
 )  # fmt: skip
 record(
     Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE, exponential=absent(of(bool)),
-    factors=optional(vector(np.float64, least=0.0, most=HUGE)),
+    laplacian=absent(of(bool)), factors=optional(vector(np.float64, least=0.0, most=HUGE)),
 )  # fmt: skip
 record(
     ColumnScaler, _check_scaler, n_columns_=whole(), kept_=vector(np.int64), mean_=vector(np.float64),
     deviation_=vector(np.float64, least=TINY),
 )  # fmt: skip
+record(StatisticsScaler, statistics=of(GraphStatistics), ranks=of(QuantileRanks))
 record(
     KernelBlocks, _check_blocks, views=listed(of((CountView, VectorView)), MAX_VIEWS, 1),
     scales=listed(listed(number(0, 1 / TINY), MAX_BLOCKS, 1), MAX_VIEWS),
@@ -153,26 +155,14 @@ def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -
         require(values.min(initial=0) >= 0 and values.max(initial=-1) < most, f"{name} must be from 0 to {most - 1}")
 
 
-def _check_pairs(svm: OneVsOneSVM) -> None:
-    n_pairs = svm.n_classes * (svm.n_classes - 1) // 2
-    different = len(np.unique(svm.support)) == len(svm.support)
-    require(different and svm.support.min(initial=0) >= 0, "support must be different numbers from 0 on")
-    _shaped(svm, coefficients=(n_pairs, len(svm.support)), intercepts=(n_pairs,))
-
-
-def _check_svm(head: KernelSVM) -> None:
-    require(np.array_equal(head.rows, head.svm.support), "rows must be those of the support")
-    same = all(model.n_classes == head.n_classes for model in head.fold_models)
-    require(same, "the models of the folds must have the same classes")
-    _check_calibration(head.calibration, len(head.fold_models), head.n_classes)
-
-
 def _check_process(process: GaussianProcess) -> None:
     n_objects, n_factored = len(process.dual_), len(process.dual_)
     if process.sample_ is not None:
         n_factored = len(process.sample_)
         _ascending(process.sample_, "sample_", n_objects)
-    _shaped(process, _residuals=(n_objects,), _whitened_ones=(n_factored,), factor_=(n_factored, n_factored))
+    n_columns = len(process.mean_)
+    _shaped(process, dual_=(n_objects, n_columns), _residuals=(n_objects, n_columns), _noise_ratios=(n_objects,))
+    _shaped(process, _whitened_ones=(n_factored,), factor_=(n_factored, n_factored))
     require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
     require(process.inflation_ is not None, "inflation_ must be a number")
     ones = process._whitened_ones
@@ -182,16 +172,16 @@ def _check_process(process: GaussianProcess) -> None:
 def _check_processes(head: Any) -> None:
     _ascending(head.rows, "rows", 2**62)
     require(len(set(head.blocks)) == len(head.blocks), "blocks must differ")
-    n_processes, n_folds, n_classes = len(head.processes), head.fold_duals.shape[1], 1
-    for process in head.processes:
-        _shaped(process, weights_=(len(head.blocks),), dual_=head.rows.shape)
+    process, n_folds, n_classes = head.process, len(head.fold_duals), 1
+    n_columns = len(process.mean_)
+    _shaped(process, weights_=(len(head.blocks),), dual_=(len(head.rows), n_columns))
     if isinstance(head, ProcessClassifier):
-        require(n_processes != 2, "there must be one process for two classes")
-        _shaped(head, coefficients=(n_processes, n_processes), intercepts=(n_processes,))
+        require(n_columns != 2, "there must be one column of targets for two classes")
+        _shaped(head, coefficients=(n_columns, n_columns), intercepts=(n_columns,))
         n_classes = head.n_classes
     else:
-        require(n_processes == 1, "there must be one process for numbers")
-    _shaped(head, fold_duals=(n_processes, n_folds, len(head.rows)), fold_means=(n_processes, n_folds))
+        require(n_columns == 1, "there must be one column of targets for numbers")
+    _shaped(head, fold_duals=(n_folds, len(head.rows), n_columns), fold_means=(n_folds, n_columns))
     _check_calibration(head.calibration, n_folds, n_classes)
 
 
@@ -213,21 +203,13 @@ record(
 )  # fmt: skip
 _calibrated = {"calibration": of(Calibration), "n_examples": whole(least=1)}
 record(
-    OneVsOneSVM, _check_pairs, support=vector(np.int64), coefficients=_table, intercepts=_line,
-    n_classes=whole(MAX_CLASSES, 2),
-)  # fmt: skip
-record(
-    KernelSVM, _check_svm, svm=of(OneVsOneSVM), slope=POSITIVE, parts=mapped(number(1, 1e6), MAX_BLOCKS),
-    rows=vector(np.int64), chosen=text, penalty=POSITIVE, fold_models=listed(of(OneVsOneSVM), MAX_FOLDS),
-    **_calibrated,
-)  # fmt: skip
-record(
     GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0, HUGE),
-    jitter_=number(0, HUGE), mean_=number(-HUGE, HUGE), log_likelihood_=number(), packed_factor=_line, dual_=_line,
-    _residuals=_line, _whitened_ones=_line, sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
+    jitter_=number(0, HUGE), mean_=_line, log_likelihood_=number(), packed_factor=_line, dual_=_table,
+    _residuals=_table, _noise_ratios=vector(np.float64, least=0, most=HUGE), _whitened_ones=_line, is_table_=of(bool),
+    sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
 )  # fmt: skip
 _processes = {
-    "processes": listed(of(GaussianProcess), MAX_CLASSES, 1), "blocks": listed(text, MAX_BLOCKS, 1),
+    "process": of(GaussianProcess), "blocks": listed(text, MAX_BLOCKS, 1),
     "weights": mapped(number(0, HUGE), MAX_BLOCKS), "rows": vector(np.int64), "chosen": text,
     "fold_duals": _cube, "fold_means": _table, **_calibrated,
 }  # fmt: skip
@@ -292,7 +274,7 @@ def check_predictor(model: Any) -> None:
     """Check that heads, blocks and training objects of a predictor from a file are consistent."""
     heads = [head for head in model._heads if head is not None]
     _distinct(heads, "heads")
-    _distinct([process for head in heads for process in getattr(head, "processes", [])], "processes")
+    _distinct([head.process for head in heads if isinstance(head, ProcessHead)], "processes")
     blocks, n_objects = model._blocks, model.n_objects_in_
     takes = any(view.source == "extra" for view in blocks.views)
     require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
@@ -320,16 +302,14 @@ def check_predictor(model: Any) -> None:
             require(classes[place] is not None and len(classes[place]) == 1, "a target without a head has one class")
             continue
         of(model._head_kinds)(head, "a head")
-        if hasattr(head, "coefficients") and not hasattr(head, "processes"):
+        if isinstance(head, Linear):
             _shaped(head, coefficients=(len(head.coefficients), n_features))
         else:
             require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")
             for view in blocks.views:
                 require(view.training is not None and view.n_training() == n_objects, f"{view.name} must have objects")
-            for rows in (head.rows, head.calibration_rows):
-                require(rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
-            used = head.parts if isinstance(head, KernelSVM) else head.blocks
-            require(set(used) <= set(blocks.names), "the blocks of a head must be those of the views")
+            require(head.rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
+            require(set(head.blocks) <= set(blocks.names), "the blocks of a head must be those of the views")
         n_classes = 1 if classes[place] is None else len(classes[place])
         if classes[place] is not None:
             require(head.n_classes == n_classes, f"the head must be one of {n_classes} classes")

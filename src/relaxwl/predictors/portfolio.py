@@ -14,7 +14,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.base import SIMILARITIES, CountKernel
-from relaxwl.predictors.views import CountView
+from relaxwl.predictors.views import CountView, VectorView, statistics_view
 
 EFFORTS = ("quick", "balanced", "thorough")
 
@@ -58,7 +58,7 @@ def portfolio(
     verbose: int = 0,
     cost: EditCost | None = None,
     linear: bool = False,
-) -> tuple[list[CountView], list[str]]:
+) -> tuple[list[CountView | VectorView], list[str]]:
     """Return the views to fit on these graphs, the cheapest first, and descriptions of omitted views with the reasons.
 
     Labels and attributes of edges are used if there are any. Nodes without labels are also vectors of their structure,
@@ -70,7 +70,7 @@ def portfolio(
     attributed = graphs.node_attributes is not None and graphs.node_attributes.shape[1] > 0
     as_vectors = (n_nodes > 0 or not len(graphs)) and (attributed or len(graphs.node_vocabulary or ()) < 2)
     n_vectors, fewer = size.partitions, 1.0
-    views: list[CountView] = []
+    views: list[CountView | VectorView] = []
     left_out: list[str] = []
     few = max(size.partitions // 3, FEW_PARTITIONS)
     if few < size.partitions and (n_nodes > MANY_NODES or len(graphs) > MANY_GRAPHS):
@@ -120,6 +120,7 @@ def portfolio(
         # Averages over neighbors hide the vectors of single nodes, so these are used separately too.
         settings = ({"max_depth": 0}, {"max_depth": vectors.max_depth})
         views.append(CountView(name, vectors, settings, (f"{block}, depth 0", block)))
+    views.append(statistics_view(n_jobs))
     add("coarse", "R-WL* with few clusters", relaxed(size.partitions // 2, COARSE))
     pairs = float(np.square(graphs.node_counts.astype(np.float64)).sum())
     if size.path_partitions and linear:

@@ -18,6 +18,7 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import Products, by_rows
+from relaxwl.kernels.statistics import GraphStatistics, QuantileRanks, manhattan_distances, median_distance
 from relaxwl.learning.relevance import column_weights
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
@@ -353,7 +354,8 @@ def _shares(counts: Counts) -> csr_array:
 class Similarity:
     """A kernel on some columns: linear, Gaussian exp(-d²/2) or exponential exp(-d), for distances d in widths.
 
-    The squared width is in units of the median squared distance; ``factors`` multiply the columns.
+    The squared width is in units of the median squared distance; ``factors`` multiply the columns. The Laplacian kernel
+    is exponential with the Manhattan distance, whose median is the unit.
     """
 
     columns: Int64
@@ -361,10 +363,13 @@ class Similarity:
     unit: float
     exponential: bool = False
     factors: Float64 | None = None
+    laplacian: bool = False
 
     def matrix(self, x: Float64, y: Float64) -> Float64:
         """Return the kernel values between the rows of two tables."""
         x, y = self.chosen(x), self.chosen(y)
+        if self.laplacian:
+            return np.exp(manhattan_distances(x, y) / -self.unit).astype(np.float64)
         products = x @ y.T
         if self.width is None:
             return np.asarray(products / max(len(self.columns), 1))
@@ -400,10 +405,12 @@ class VectorView:
         the median squared distance (None: a linear kernel).
     blocks : sequence of str
         The block of each kernel.
-    source : {"extra", "molecules"}, default="extra"
+    source : {"extra", "graphs", "molecules"}, default="extra"
         Input of the scaler.
     exponential : bool, default=False
         Whether kernels with a width are exponential instead of Gaussian.
+    laplacian : bool, default=False
+        Whether kernels are Laplacian, with the median distance as width.
     """
 
     name: str
@@ -412,6 +419,7 @@ class VectorView:
     blocks: tuple[str, ...]
     source: str = "extra"
     exponential: bool = False
+    laplacian: bool = False
     training: Float64 | None = None
     similarities: list[Similarity] | None = None
 
@@ -421,7 +429,9 @@ class VectorView:
         self.training, self.similarities = table, []
         for kind, width in self.kernels:
             columns = np.arange(table.shape[1]) if kind is None else np.flatnonzero(self.scaler.kinds_ == kind)
-            self.similarities.append(Similarity(columns, width, _typical(table[:, columns]), self.exponential))
+            some = table[:, columns]
+            unit = median_distance(some) if self.laplacian else _typical(some)
+            self.similarities.append(Similarity(columns, width, unit, self.exponential, laplacian=self.laplacian))
         return table
 
     def weigh_columns(self, rows: Int64, targets: Float64) -> None:
@@ -473,11 +483,11 @@ class VectorView:
 
     def n_columns(self) -> list[int]:
         """Return how many columns the scaled table has."""
-        return [len(self.scaler.mean_)]
+        return [len(self.scaler.names_)]
 
     def n_features(self) -> int:
         """Return the number of explicit features."""
-        return len(self.scaler.mean_)
+        return len(self.scaler.names_)
 
     def n_training(self) -> int:
         """Return the number of training objects."""
@@ -490,6 +500,46 @@ class VectorView:
     def node_features(self, objects: Objects) -> csr_array:
         """Return zeros, because vectors do not depend on nodes."""
         return csr_array((objects.graphs.n_nodes, self.represent(objects).shape[1]))
+
+
+class StatisticsScaler:
+    """Statistics of graphs as normal quantiles of their ranks among the training graphs."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.statistics = GraphStatistics(n_jobs)
+
+    def fit_transform(self, X: Any) -> Float64:
+        """Learn the columns and their ranks, and return the quantiles."""
+        table = self.statistics.fit(X).transform(X)
+        self.ranks = QuantileRanks.fit(table)
+        return self.ranks.transform(table)
+
+    def transform(self, X: Any) -> Float64:
+        """Return the quantiles."""
+        return self.ranks.transform(self.statistics.transform(X))
+
+    @property
+    def names_(self) -> list[str]:
+        """The names of the columns that are not constant."""
+        names = self.statistics.names_
+        return [names[place] for place in self.ranks.kept.tolist()]
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the state for a model file."""
+        return {"statistics": self.statistics, "ranks": self.ranks}
+
+    @classmethod
+    def from_state(cls, statistics: GraphStatistics, ranks: QuantileRanks) -> "StatisticsScaler":
+        """Restore a scaler from the result of :meth:`to_state`."""
+        scaler = cls()
+        scaler.statistics, scaler.ranks = statistics, ranks
+        return scaler
+
+
+def statistics_view(n_jobs: int | None = None) -> VectorView:
+    """Return the view of statistics of whole graphs."""
+    scaler = StatisticsScaler(n_jobs)
+    return VectorView("statistics", scaler, ((None, 1.0),), ("statistics",), "graphs", laplacian=True)
 
 
 def extra_view() -> VectorView:
@@ -518,6 +568,11 @@ class ColumnScaler:
         if table.shape[1] != self.n_columns_:
             raise ValueError(f"extra must have {self.n_columns_} columns, as in fitting, not {table.shape[1]}")
         return (table[:, self.kept_] - self.mean_) / self.deviation_
+
+    @property
+    def names_(self) -> list[str]:
+        """The names of the columns that are not constant."""
+        return [f"extra column {place}" for place in self.kept_.tolist()]
 
 
 def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
