@@ -249,3 +249,72 @@ def weighted_averages(start, stop, adjacency, vectors, out):
             for value in found:
                 around += value
             out[node, column] = np.rint((vectors[node, column] + around / total) / 2)
+
+
+@njit(nogil=True, cache=True)
+def path_lengths(window, indptr, indices, sources, out):
+    """Add statistics of the shortest paths from ``sources`` (local numbers) of the graph of nodes ``window``.
+
+    ``out`` is a row of float64: numbers of paths of length 1, 2, …, the last of these at least as long, then their
+    number, the sum of lengths and of squared lengths, the largest length, and the sum of the sources' eccentricities.
+    Bit b of ``reached[v]`` says that source b of 64 reaches v, and of ``fresh[v]`` that it did so in the last step.
+    """
+    start, stop = window
+    size, n_bins = stop - start, len(out) - 5
+    one = np.uint64(1)
+    reached, fresh, arriving = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.uint64)
+    for begin in range(0, len(sources), 64):
+        count = min(64, len(sources) - begin)
+        reached[:] = 0
+        for bit in range(count):
+            reached[sources[begin + bit]] |= one << np.uint64(bit)
+        fresh[:] = reached
+        length = 0
+        while True:
+            length += 1
+            n_paths, going = 0, np.uint64(0)
+            for node in range(size):
+                bits = np.uint64(0)
+                for entry in range(indptr[start + node], indptr[start + node + 1]):
+                    bits |= fresh[indices[entry] - start]
+                arriving[node] = bits & ~reached[node]
+                going |= arriving[node]
+            if going == 0:
+                break
+            for node in range(size):
+                bits = arriving[node]
+                fresh[node] = bits
+                reached[node] |= bits
+                n_paths += _ones(bits)
+            out[min(length, n_bins) - 1] += n_paths
+            out[n_bins] += n_paths
+            out[n_bins + 1] += n_paths * length
+            out[n_bins + 2] += n_paths * length * length
+            out[n_bins + 3] = max(out[n_bins + 3], length)
+            out[n_bins + 4] += _ones(going)  # each source that still goes on has an eccentricity larger by 1
+
+
+@njit(nogil=True, cache=True)
+def _ones(bits):
+    """Return the number of ones of a uint64: sums of 2, 4 and 8 bits, then of all bytes by a product."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(nogil=True, cache=True)
+def add_differences(start, stop, rows, columns, out):
+    """Add Σ_c |rows[i, c] - columns[c, j]| to ``out[i, j]`` for the rows ``start`` to ``stop - 1``, float32.
+
+    A part of a row of ``out`` stays in the cache while all columns are added; terms are added in the same order
+    wherever the row is.
+    """
+    for left in range(0, columns.shape[1], TILE):
+        right = min(left + TILE, columns.shape[1])
+        for row in range(start, stop):
+            target = out[row, left:right]
+            for column in range(columns.shape[0]):
+                value, line = rows[row, column], columns[column, left:right]
+                for place in range(right - left):
+                    target[place] += abs(value - line[place])

@@ -570,12 +570,7 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     Degrees, triangles, cores and mean degrees of neighbors are logarithms of 1 plus these. Directions of arcs are
     ignored.
     """
-    indptr, indices = graphs.indptr, graphs.indices
-    if graphs.directed:
-        arcs = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graphs.n_nodes,) * 2)
-        either = csr_array(arcs + arcs.T)
-        either.sum_duplicates()
-        indptr, indices = either.indptr.astype(np.int64), either.indices.astype(np.int32)
+    indptr, indices = either_direction(graphs)
     steps = walk_shares(graphs.offsets, indptr, MAX_WALKS)
     if steps[2].any():
         warn_user(
@@ -602,6 +597,16 @@ def structural_features(graphs: GraphCollection, n_jobs: int | None = None) -> F
     if graphs.n_nodes:
         map_chunks(compute, list(pairwise(bounds)), n_jobs)
     return out
+
+
+def either_direction(graphs: GraphCollection) -> tuple[Int64, Int32]:
+    """Return the adjacency without directions: an arc and its opposite are one edge."""
+    if not graphs.directed:
+        return graphs.indptr, graphs.indices
+    arcs = csr_array((np.ones(len(graphs.indices), bool), graphs.indices, graphs.indptr), shape=(graphs.n_nodes,) * 2)
+    either = csr_array(arcs + arcs.T)
+    either.sum_duplicates()
+    return either.indptr.astype(np.int64), either.indices.astype(np.int32)
 
 
 def walk_shares(offsets: Int64, indptr: Int64, most_work: float) -> tuple[Int64, Float64, NDArray[np.bool_]]:
@@ -693,11 +698,11 @@ def row_hashes(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
     """Return a hash of the content of each row of whole numbers."""
     state = np.full(len(vectors), 0x243F6A8885A308D3, np.uint64)
     for column in vectors.T:
-        state = _mixed(state ^ column.astype(np.int64).view(np.uint64))
+        state = mixed(state ^ column.astype(np.int64).view(np.uint64))
     return state
 
 
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return mixed hashes, in which each bit depends on all given bits."""
     state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
@@ -706,7 +711,7 @@ def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def drawing_keys(hashes: NDArray[np.uint64], counts: Int64, seed: np.uint64) -> Float64:
     """Return random waiting times; the rows of the k shortest are a sample without replacement, weighted by count."""
-    uniform = ((_mixed(_mixed(hashes ^ seed)) >> np.uint64(11)) + 0.5) * 2.0**-53
+    uniform = ((mixed(mixed(hashes ^ seed)) >> np.uint64(11)) + 0.5) * 2.0**-53
     return np.asarray(-np.log(uniform) / counts)
 
 
