@@ -318,3 +318,86 @@ def add_differences(start, stop, rows, columns, out):
                 value, line = rows[row, column], columns[column, left:right]
                 for place in range(right - left):
                     target[place] += abs(value - line[place])
+
+
+@njit(nogil=True, cache=True)
+def tridiagonalize(matrix, diagonal, beside):
+    """Write the diagonal (n,) and the entries beside it (n - 1,) of a tridiagonal matrix with the same eigenvalues.
+
+    Householder's reflections of a symmetric ``matrix`` (n, n), which is overwritten; only its lower triangle is kept up
+    to date. It takes one thread, where BLAS would start several for matrices that are much too small for them.
+    """
+    n = len(matrix)
+    product = np.empty(n)
+    for last in range(n - 1, 0, -1):
+        # The reflection that maps the row of ``last``, left of the diagonal, to a multiple of its last unit vector.
+        row = matrix[last, :last]
+        diagonal[last] = matrix[last, last]
+        squares = 0.0
+        for value in row[: last - 1]:
+            squares += value * value
+        if squares == 0.0:
+            beside[last - 1] = row[last - 1]
+            continue
+        length = math.sqrt(squares + row[last - 1] * row[last - 1])
+        length = -length if row[last - 1] > 0 else length
+        beside[last - 1] = length
+        row[last - 1] -= length
+        factor = -1.0 / (length * row[last - 1])  # 2 / |row|^2
+        # product = factor * matrix @ row, from the lower triangle, then less factor / 2 * (product @ row) * row.
+        product[:last] = 0.0
+        for i in range(last):
+            line, value, total = matrix[i], row[i], 0.0
+            for j in range(i):
+                product[j] += line[j] * value
+            for j in range(i):
+                total += line[j] * row[j]
+            product[i] += total + line[i] * value
+        inner = 0.0
+        for i in range(last):
+            product[i] *= factor
+            inner += product[i] * row[i]
+        inner *= factor / 2
+        for i in range(last):
+            product[i] -= inner * row[i]
+        for i in range(last):
+            line, a, b = matrix[i], row[i], product[i]
+            for j in range(i + 1):
+                line[j] -= a * product[j] + b * row[j]
+    diagonal[0] = matrix[0, 0]
+
+
+@njit(nogil=True, cache=True)
+def chebyshev_moments(matrix, sample, moments):
+    """Write the means over some rows v of the diagonal entries T_k(matrix)[v, v], for k = 0, 1, …, an even number.
+
+    ``matrix`` is a symmetric `Compressed` one with eigenvalues in [-1, 1]. Columns s of ``before`` and ``after`` are
+    those of T_k and T_k+1 for the row ``sample[s]``. Products of two of them give the moments of twice as many degrees.
+    """
+    n, n_sampled = len(matrix.indptr) - 1, len(sample)
+    before, after = np.zeros((n, n_sampled)), np.zeros((n, n_sampled))
+    for place in range(n_sampled):
+        node = sample[place]
+        before[node, place] = 1.0
+        for entry in range(matrix.indptr[node], matrix.indptr[node + 1]):
+            after[matrix.indices[entry], place] = matrix.data[entry]
+    squares, products = np.empty(n_sampled), np.empty(n_sampled)
+    for half in range(len(moments) // 2):
+        squares[:], products[:] = 0.0, 0.0
+        for node in range(n):
+            line, other = before[node], after[node]
+            for place in range(n_sampled):
+                squares[place] += line[place] * line[place]
+                products[place] += line[place] * other[place]
+        # T_2k = 2 T_k T_k - T_0 and T_2k+1 = 2 T_k T_k+1 - T_1
+        moments[2 * half] = 2 * squares.mean() - (moments[0] if half else 1.0)
+        moments[2 * half + 1] = (2 if half else 1) * products.mean() - (moments[1] if half else 0.0)
+        for node in range(n):
+            line = before[node]
+            for place in range(n_sampled):
+                line[place] = -line[place]
+            for entry in range(matrix.indptr[node], matrix.indptr[node + 1]):
+                value, other = 2.0 * matrix.data[entry], after[matrix.indices[entry]]
+                for place in range(n_sampled):
+                    line[place] += value * other[place]
+        before, after = after, before

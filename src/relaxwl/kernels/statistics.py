@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct
+from scipy.linalg.lapack import dsterf
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_chunks, spans
 from relaxwl._validation import GraphEstimator
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64, expand_spans, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import _compiled as compiled
@@ -31,9 +32,9 @@ from relaxwl.kernels.model_schema import of as of_type
 # Significant digits of all statistics, and decimals of those that are small multiples of a known scale.
 DIGITS = 9
 # Nodes, without twins, up to which spectra are those of dense matrices; nodes up to which paths start from all nodes.
-N_DENSE, N_PATHS = 192, 4096
+N_DENSE, N_PATHS = 240, 1024
 # Nodes from which the spectra and the paths of larger graphs are estimated.
-N_SPECTRUM_SAMPLE, N_PATH_SAMPLE = 48, 256
+N_SPECTRUM_SAMPLE, N_PATH_SAMPLE = 32, 256
 # Number of Chebyshev moments of an estimated spectrum, and of points of its density.
 N_MOMENTS, N_POINTS = 64, 256
 # Rounds of refinement after which nodes of large graphs are ordered for sampling.
@@ -46,8 +47,8 @@ N_LENGTHS = 10
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 # Times of the heat traces.
 TIMES = (0.3, 1.0, 3.0, 10.0, 30.0)
-# Numbers of a stack of dense matrices; rows of a table whose distances are computed at once.
-STACK, CHUNK_ROWS = 1 << 18, 64
+# Graphs per task, and rows of a table per task of distances.
+CHUNK_GRAPHS, CHUNK_ROWS = 32, 64
 # Maximum number of rows, evenly spaced among those of the fit, whose ranks are kept, and of rows of the median distance.
 N_RANKED, N_MEDIAN = 5000, 1000
 # Normal quantiles are clipped at this value.
@@ -81,8 +82,8 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
 
     Notes
     -----
-    Spectra of more than 192 nodes, of which nodes with the same neighbors count once, are estimated from 64 Chebyshev
-    moments at 48 nodes, and shortest paths in graphs of more than 4,096 nodes start from 256 nodes. These nodes are
+    Spectra of more than 240 nodes, of which nodes with the same neighbors count once, are estimated from 64 Chebyshev
+    moments at 32 nodes, and shortest paths in graphs of more than 1,024 nodes start from 256 nodes. These nodes are
     evenly spaced in an order by degree and, for equal degrees, by neighborhoods of four steps; nodes whose
     neighborhoods cannot be distinguished represent each other.
 
@@ -355,7 +356,7 @@ def _paths(graphs: GraphCollection, indptr: Int64, indices: Int32, n_jobs: int |
         for graph in range(*span):
             search(graph)
 
-    map_chunks(search_span, spans(n, 128), n_jobs)
+    map_chunks(search_span, spans(n, CHUNK_GRAPHS), n_jobs)
     pairs, total, squares, longest, eccentricities = found[:, N_LENGTHS:].T
     sources = np.where(graphs.node_counts > N_PATHS, N_PATH_SAMPLE, graphs.node_counts)
     reached = np.maximum(pairs, 1)
@@ -433,53 +434,44 @@ def spectra(offsets: Int64, indptr: Int64, indices: Int32, n_jobs: int | None = 
     inner_scaled = np.where(degrees[kept] > 0, inner / np.maximum(degrees[kept], 1), 1.0)
     matrices = ((scaled, inner_scaled), (links, inner))
 
-    def dense(graphs: Int64) -> None:
-        width = int(np.diff(starts)[graphs].max())
-        sizes, n_entries = np.diff(starts)[graphs], np.diff(bounds)[graphs]
-        entries = expand_spans(bounds[graphs], n_entries)
-        local, own = np.repeat(np.arange(len(graphs)), n_entries), expand_spans(starts[graphs], sizes)
-        shift = np.repeat(starts[graphs], n_entries)
-        in_graph = np.repeat(np.arange(len(graphs)), sizes), own - np.repeat(starts[graphs], sizes)
-        for target, (values, diagonal) in zip(found, matrices, strict=True):
-            stack = np.zeros((len(graphs), width, width))
-            stack[local, rows[entries] - shift, columns[entries] - shift] = values[entries]
-            # Rows beyond those of a graph have eigenvalues above all others, which are left out.
-            stack[:, np.arange(width), np.arange(width)] = 2.0 * (1.0 + degrees.max(initial=1))
-            stack[in_graph[0], in_graph[1], in_graph[1]] = diagonal[own]
-            target[kept[own]] = np.linalg.eigvalsh(stack)[in_graph]
+    def of_graph(graph: int) -> None:
+        own, entries = slice(starts[graph], starts[graph + 1]), slice(bounds[graph], bounds[graph + 1])
+        shape, nodes = (starts[graph + 1] - starts[graph],) * 2, kept[own]
+        row, column = (np.append(part[entries] - starts[graph], np.arange(shape[0])) for part in (rows, columns))
+        sample, radii = np.empty(0, np.int64), (1.0, 1.0)
+        if shape[0] > N_DENSE:
+            first, last = int(offsets[graph]), int(offsets[graph + 1])
+            rank = np.empty(last - first, np.int64)
+            rank[canonical_order(first, last, indptr, indices)] = np.arange(last - first)
+            sample = evenly_spaced(np.argsort(rank[nodes - first]), N_SPECTRUM_SAMPLE)
+            # No eigenvalue of A is larger than the root of d d' of some edge.
+            radii = 1.0, float(np.sqrt((degrees[nodes[row]] * degrees[nodes[column]]).max(initial=1)))
+        for target, (values, diagonal), radius in zip(found, matrices, radii, strict=True):
+            entry = np.append(values[entries], diagonal[own])
+            if shape[0] > N_DENSE:
+                matrix = csr_array((entry / radius, (row, column)), shape)
+                target[nodes] = radius * estimated_spectrum(matrix, sample)
+            elif shape[0]:
+                dense = np.zeros(shape)
+                dense[row, column] = entry
+                target[nodes] = eigenvalues(dense)
 
-    def estimate(graph: int) -> None:
-        own = slice(starts[graph], starts[graph + 1])
-        entries, n = slice(bounds[graph], bounds[graph + 1]), starts[graph + 1] - starts[graph]
-        nodes, first = kept[own], int(offsets[graph])
-        rank = np.empty(offsets[graph + 1] - first, np.int64)
-        rank[canonical_order(first, int(offsets[graph + 1]), indptr, indices)] = np.arange(len(rank))
-        sample = evenly_spaced(np.argsort(rank[nodes - first]), N_SPECTRUM_SAMPLE)
-        # No eigenvalue of A is larger than √(d d') of an edge.
-        bound = np.sqrt((degrees[nodes[rows[entries] - starts[graph]]] * degrees[nodes[columns[entries] - starts[graph]]])
-                        .max(initial=1))  # fmt: skip
-        for target, (values, diagonal), radius in zip(found, matrices, (1.0, bound), strict=True):
-            shape = (np.append(values[entries], diagonal[own]) / radius,
-                     (np.append(rows[entries] - starts[graph], np.arange(n)),
-                      np.append(columns[entries] - starts[graph], np.arange(n))))  # fmt: skip
-            target[nodes] = radius * estimated_spectrum(csr_array(shape, shape=(n, n)), sample)
+    def of_span(span: tuple[int, int]) -> None:
+        for graph in range(*span):
+            of_graph(graph)
 
-    map_chunks(dense, _stacks(np.diff(starts)), n_jobs)
-    map_chunks(estimate, np.flatnonzero(np.diff(starts) > N_DENSE).tolist(), n_jobs)
+    map_chunks(of_span, spans(len(offsets) - 1, CHUNK_GRAPHS), n_jobs)
     return found[0], found[1]
 
 
-def _stacks(sizes: Int64) -> list[Int64]:
-    """Return groups of graphs of similar sizes, up to ``N_DENSE``, which are padded to the same size."""
-    order = np.argsort(sizes, kind="stable")
-    order = order[(sizes[order] > 0) & (sizes[order] <= N_DENSE)]
-    width = np.where(sizes[order] <= 32, -(-sizes[order] // 2) * 2, -(-sizes[order] // 8) * 8)
-    groups = np.split(order, np.flatnonzero(np.diff(width)) + 1)
-    found = []
-    for group in groups:
-        n_at_once = max(STACK // max(int(sizes[group].max(initial=1)) ** 2, 1), 1)
-        found += [group[start:stop] for start, stop in spans(len(group), n_at_once)]
-    return found
+def eigenvalues(matrix: Float64) -> Float64:
+    """Return the eigenvalues of a symmetric matrix, which is overwritten.
+
+    NumPy's ``eigvalsh`` starts the threads of BLAS from 64 rows on, and then takes ten times the processor time.
+    """
+    diagonal, beside = np.empty(len(matrix)), np.empty(max(len(matrix) - 1, 1))
+    compiled.tridiagonalize(matrix, diagonal, beside)
+    return np.asarray(dsterf(diagonal, beside[: len(matrix) - 1])[0]) if len(matrix) > 1 else diagonal
 
 
 def twins(of: Int64, indptr: Int64, indices: Int32) -> tuple[Int64, NDArray[np.bool_]]:
@@ -510,16 +502,9 @@ def estimated_spectrum(matrix: csr_array, sample: Int64) -> Float64:
     The density is the expansion in Chebyshev polynomials, whose moments are the means over the sample of the diagonal of
     T_k(matrix), with Jackson's damping; eigenvalues lie in [-1, 1].
     """
-    before = np.zeros((matrix.shape[0], len(sample)))
-    before[sample, np.arange(len(sample))] = 1.0
-    after = matrix @ before
     moments = np.empty(N_MOMENTS)
-    moments[:2] = 1.0, after[sample, np.arange(len(sample))].mean()
-    for half in range(1, N_MOMENTS // 2):
-        before, after = after, 2 * (matrix @ after) - before
-        # T_2k = 2 T_k T_k - 1 and T_2k+1 = 2 T_k T_k+1 - T_1 halve the number of products.
-        moments[2 * half] = 2 * (before * before).sum() / len(sample) - moments[0]
-        moments[2 * half + 1] = 2 * (before * after).sum() / len(sample) - moments[1]
+    compressed = compiled.Compressed(matrix.indptr, matrix.indices, matrix.data)
+    compiled.chebyshev_moments(compressed, sample, moments)
     k, turn = np.arange(N_MOMENTS), np.pi / (N_MOMENTS + 1)
     damping = ((N_MOMENTS + 1 - k) * np.cos(turn * k) + np.sin(turn * k) / np.tan(turn)) / (N_MOMENTS + 1)
     padded = np.zeros(N_POINTS)
