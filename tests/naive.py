@@ -851,3 +851,18 @@ def column_weights(table, targets, n_rounds=2, ridge=1e-2, step=1e-5):
                 squares[column] += np.sum(((ahead - behind) / (2 * step)) ** 2) / len(table)
         weights = squares / squares.mean()
     return weights
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Graphs as rows of statistics
+
+
+def graph_statistics(graph):
+    """Return statistics of a graph by name, as the words say; those of nothing are 0."""
+    size, edges = graph[:2]
+    neighbors = [set(near) for near in neighbor_lists(graph)]
+    degrees = [len(near) for near in neighbors]
+    lengths = [[directed_distances(size, [*edges, *((b, a) for a, b in edges)], v)] for v in range(size)]
+    lengths = [[row[0].get(u) if isinstance(row[0], dict) else row[0][u] for u in range(size)] for row in lengths]
+    paths = [d for v, row in enumerate(lengths) for u, d in enumerate(row) if u != v and d is not None and d < math.inf]
+    return size, edges, neighbors, degrees, paths

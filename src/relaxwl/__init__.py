@@ -7,10 +7,10 @@ from relaxwl._version import __version__ as __version__
 
 __all__ = [
     "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphIndex",
-    "GraphRegressor", "KernelDistance", "KernelMatrix", "NodeClusters", "RelaxedWeisfeilerLehman", "ToGraphs",
-    "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman", "as_collection", "datasets", "distributed",
-    "evaluation", "explanation", "kernels", "molecules", "reports", "transport_barycenter", "transport_distance",
-    "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
+    "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters", "RelaxedWeisfeilerLehman",
+    "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman", "as_collection", "datasets",
+    "distributed", "evaluation", "explanation", "kernels", "molecules", "reports", "transport_barycenter",
+    "transport_distance", "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
     from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
+    from relaxwl.kernels.statistics import GraphStatistics
     from relaxwl.predictors import (
         GraphClassifier,
         GraphIndex,
@@ -45,6 +46,7 @@ else:
         "graphs": ["Graph", "GraphCollection"],
         "inputs": ["ToGraphs", "as_collection"],
         "kernels": ["ContinuousWeisfeilerLehman", "RelaxedWeisfeilerLehman", "WeisfeilerLehman"],
+        "kernels.statistics": ["GraphStatistics"],
         "predictors.classifier": ["GraphClassifier"],
         "predictors.index": ["GraphIndex"],
         "predictors.regressor": ["GraphRegressor"],

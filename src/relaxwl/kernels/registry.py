@@ -235,6 +235,9 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("stats-rf", "Statistics", f"{_BASELINES}StatisticsForestClassifier",
      "random forest on sizes, degrees, triangles and label shares of graphs, as a baseline", {},
      ({},), None, None, f"{_BASELINES}StatisticsForestRegressor"),
+    ("stats-rf-all", "All statistics", f"{_BASELINES}StatisticsForestClassifier",
+     "random forest on all statistics of graphs, also of paths and spectra", {"statistics": "all"},
+     ({},), None, None, f"{_BASELINES}StatisticsForestRegressor"),
 )  # fmt: skip
 ENTRIES = tuple(Entry(*row) for row in _ROWS)
 

@@ -5,6 +5,8 @@ rounded to nine significant digits, far above the errors of floating-point arith
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -26,13 +28,13 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels import _compiled as compiled
 from relaxwl.kernels.base import check_graphs
 from relaxwl.kernels.continuous import either_direction, mixed, structural_features
-from relaxwl.kernels.model_schema import labels, optional, record, require, threads, vector, whole
+from relaxwl.kernels.model_schema import labels, record, require, threads, vector, whole
 from relaxwl.kernels.model_schema import of as of_type
 
 # Significant digits of all statistics, and decimals of those that are small multiples of a known scale.
 DIGITS = 9
 # Nodes, without twins, up to which spectra are those of dense matrices; nodes up to which paths start from all nodes.
-N_DENSE, N_PATHS = 240, 1024
+N_DENSE, N_PATHS = 200, 1024
 # Nodes from which the spectra and the paths of larger graphs are estimated.
 N_SPECTRUM_SAMPLE, N_PATH_SAMPLE = 32, 256
 # Number of Chebyshev moments of an estimated spectrum, and of points of its density.
@@ -41,6 +43,8 @@ N_MOMENTS, N_POINTS = 64, 256
 N_ROUNDS = 4
 # Maximum number of node labels and of edge labels with columns of their own.
 MAX_LABELS = 100
+# Limit of attributes in files: each costs time in every prediction.
+MAX_ATTRIBUTES = 100_000
 # Degrees at which the bins of their histogram begin, and lengths of paths with bins of their own.
 DEGREE_BINS = (0, 1, 2, 3, 4, 5, 7, 10, 15, 25, 50, 100)
 N_LENGTHS = 10
@@ -49,7 +53,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 TIMES = (0.3, 1.0, 3.0, 10.0, 30.0)
 # Graphs per task, and rows of a table per task of distances.
 CHUNK_GRAPHS, CHUNK_ROWS = 32, 64
-# Maximum number of rows, evenly spaced among those of the fit, whose ranks are kept, and of rows of the median distance.
+# Maximum number of evenly spaced rows of a fit whose ranks are kept, and of those whose median distance is computed.
 N_RANKED, N_MEDIAN = 5000, 1000
 # Normal quantiles are clipped at this value.
 CLIP = 3.0
@@ -82,7 +86,7 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
 
     Notes
     -----
-    Spectra of more than 240 nodes, of which nodes with the same neighbors count once, are estimated from 64 Chebyshev
+    Spectra of more than 200 nodes, of which nodes with the same neighbors count once, are estimated from 64 Chebyshev
     moments at 32 nodes, and shortest paths in graphs of more than 1,024 nodes start from 256 nodes. These nodes are
     evenly spaced in an order by degree and, for equal degrees, by neighborhoods of four steps; nodes whose
     neighborhoods cannot be distinguished represent each other.
@@ -218,7 +222,7 @@ class _Groups:
 
     def sums(self, values: NDArray[Any]) -> Float64:
         """Return the sum of each group."""
-        return np.bincount(self.of, values, len(self.sizes))
+        return np.bincount(self.of, values, len(self.sizes)).astype(np.float64)
 
     def means(self, values: NDArray[Any]) -> Float64:
         """Return the mean of each group, 0 for empty groups."""
@@ -406,8 +410,8 @@ def spectra(offsets: Int64, indptr: Int64, indices: Int32, n_jobs: int | None = 
     """Return the eigenvalues of the normalized adjacency D^-½ A D^-½ and of A, as many as nodes of each graph.
 
     Isolated nodes have the eigenvalue 1 of the first, so that it is 1 minus that of the normalized Laplacian. Twins, m
-    nodes with the same neighbors (with or without themselves), have m - 1 eigenvalues that follow from their degree; the
-    others are those of a smaller matrix, in which one node represents the m.
+    nodes with the same neighbors (with or without themselves), have m - 1 eigenvalues that follow from their degree;
+    the others are those of a smaller matrix, in which one node represents the m.
     """
     n_nodes, degrees = len(indptr) - 1, np.diff(indptr)
     of = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -499,8 +503,8 @@ def twins(of: Int64, indptr: Int64, indices: Int32) -> tuple[Int64, NDArray[np.b
 def estimated_spectrum(matrix: csr_array, sample: Int64) -> Float64:
     """Return eigenvalues at evenly spaced quantiles of the spectral density, as seen from a sample of nodes.
 
-    The density is the expansion in Chebyshev polynomials, whose moments are the means over the sample of the diagonal of
-    T_k(matrix), with Jackson's damping; eigenvalues lie in [-1, 1].
+    The density is the expansion in Chebyshev polynomials, whose moments are the means over the sample of the diagonal
+    of T_k(matrix), with Jackson's damping; eigenvalues lie in [-1, 1].
     """
     moments = np.empty(N_MOMENTS)
     compressed = compiled.Compressed(matrix.indptr, matrix.indices, matrix.data)
@@ -539,10 +543,11 @@ def evenly_spaced(items: Int64, most: int) -> Int64:
 
 
 def _common_labels(of: Int64, codes: Any, vocabulary: Any) -> tuple[Any, ...] | None:
-    """Return the labels that occur, in order; of more than ``MAX_LABELS``, those of most graphs (first ones of equal)."""
-    if vocabulary is None:
+    """Return the labels that occur, in order; of more than ``MAX_LABELS``, those that most graphs have."""
+    if not vocabulary:
         return None
     n_graphs = np.bincount(np.unique(of * len(vocabulary) + codes) % len(vocabulary), minlength=len(vocabulary))
+    # Of labels that equally many graphs have, the first ones are kept.
     most = np.argsort(-n_graphs, kind="stable")[:MAX_LABELS]
     return tuple(vocabulary[code] for code in np.sort(most[n_graphs[most] > 0]).tolist())
 
@@ -568,8 +573,6 @@ def _label_columns(
 def _attribute_columns(kind: str, groups: _Groups, table: Float64) -> Columns:
     """Yield mean, deviation and extremes of each attribute; missing values (NaN) are left out."""
     for place, values in enumerate(table.T):
-        if not len(values):
-            groups = _Groups(np.zeros_like(groups.offsets))
         known = ~np.isnan(values)
         lowest, highest = groups.extremes(values)
         n_known = np.maximum(groups.sums(known), 1)
@@ -584,14 +587,10 @@ def _attribute_columns(kind: str, groups: _Groups, table: Float64) -> Columns:
 
 def _neighbor_columns(nodes: _Groups, table: Float64, indptr: Int64, indices: Int32) -> Columns:
     """Yield the covariance of each node attribute and its mean over the neighbors, among nodes with neighbors."""
-    n_nodes, degrees = len(table), np.diff(indptr)
-    if not n_nodes:
-        for place in range(table.shape[1]):
-            yield f"attribute {place}, covariance with neighbors", np.zeros(len(nodes.sizes))
-        return
+    degrees = np.diff(indptr)
     linked = degrees > 0
     n_linked = np.maximum(nodes.sums(linked), 1)
-    adjacency = csr_array((np.ones(len(indices)), indices, indptr), shape=(n_nodes, n_nodes))
+    adjacency = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(degrees),) * 2)
     for place, values in enumerate(table.T):
         # Centered values are small, and a missing one is the mean, so that it adds nothing.
         known = ~np.isnan(values)
@@ -641,27 +640,39 @@ def significant(values: Float64) -> Float64:
 # ----------------------------------------------------------------------------------------- ranks and distances
 
 
+@dataclass(frozen=True, eq=False)
 class QuantileRanks:
     """Columns of a table as normal quantiles of their ranks among the rows of a fit, clipped at 3.
 
     Equal values share the mean of their ranks, and a new value has a rank between those of its neighbors. Columns that
     are constant in the fitted rows are left out. Of more than 5,000 rows, 5,000 evenly spaced ones are ranked.
 
-    Attributes
+    Parameters
     ----------
-    kept_ : int64 array (n_kept,)
+    n_columns : int
+        Number of columns of the table.
+    kept : int64 array (n_kept,)
         The columns that are not constant.
-    starts_ : int64 array (n_kept + 1,)
+    starts : int64 array (n_kept + 1,)
         Where the values of each kept column begin.
-    values_, ranks_ : float64 arrays
+    values, ranks : float64 arrays
         The distinct values of each kept column, ascending, and their ranks, from 0 to 1.
-    scales_ : float64 array (n_kept,)
+    scales : float64 array (n_kept,)
         A robust standard deviation of each kept column.
+
+    Examples
+    --------
+    >>> table = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
+    >>> QuantileRanks.fit(table).transform(np.array([[2.0, 5.0], [9.0, 0.0]])).round(2).tolist()
+    [[0.0], [0.97]]
     """
 
-    def __init__(self, n_columns: int, starts: Int64, values: Float64, ranks: Float64, kept: Int64, scales: Float64):
-        self.n_columns = n_columns
-        self.starts_, self.values_, self.ranks_, self.kept_, self.scales_ = starts, values, ranks, kept, scales
+    n_columns: int
+    kept: Int64
+    starts: Int64
+    values: Float64
+    ranks: Float64
+    scales: Float64
 
     @classmethod
     def fit(cls, table: Float64) -> "QuantileRanks":
@@ -671,6 +682,11 @@ class QuantileRanks:
         ----------
         table : float64 array (n_rows, n_columns)
             The rows.
+
+        Returns
+        -------
+        QuantileRanks
+            The ranks.
         """
         table = table[np.linspace(0, len(table) - 1, min(len(table), N_RANKED)).astype(np.int64)]
         values, ranks, kept, scales = [np.zeros(0)], [np.zeros(0)], list[int](), list[float]()
@@ -684,8 +700,10 @@ class QuantileRanks:
                 ranks.append((np.cumsum(counts) - counts / 2) / len(column))
                 kept.append(place)
         starts = prefix_sums(np.array([len(own) for own in values[1:]], np.int64))
-        return cls(table.shape[1], starts, np.concatenate(values), np.concatenate(ranks),
-                   np.array(kept, np.int64), np.array(scales))  # fmt: skip
+        return cls(
+            table.shape[1], np.array(kept, np.int64), starts, np.concatenate(values), np.concatenate(ranks),
+            np.array(scales, np.float64),
+        )  # fmt: skip
 
     def transform(self, table: Float64, *, extend: bool = False) -> Float64:
         """Return the normal quantiles of rows.
@@ -704,14 +722,42 @@ class QuantileRanks:
         """
         if table.shape[1] != self.n_columns:
             raise ValueError(f"the table must have {self.n_columns} columns, as that of the fit, not {table.shape[1]}")
-        scores = np.empty((len(table), len(self.kept_)))
-        for place, column in enumerate(self.kept_.tolist()):
-            own = slice(self.starts_[place], self.starts_[place + 1])
-            known, values = self.values_[own], table[:, column]
-            scores[:, place] = np.clip(ndtri(np.interp(values, known, self.ranks_[own])), -CLIP, CLIP)
+        scores = np.empty((len(table), len(self.kept)))
+        for place, column in enumerate(self.kept.tolist()):
+            own = slice(self.starts[place], self.starts[place + 1])
+            known, values = self.values[own], table[:, column]
+            scores[:, place] = np.clip(ndtri(np.interp(values, known, self.ranks[own])), -CLIP, CLIP)
             if extend:
-                scores[:, place] += (values - np.clip(values, known[0], known[-1])) / self.scales_[place]
+                scores[:, place] += (values - np.clip(values, known[0], known[-1])) / self.scales[place]
         return scores
+
+
+def _check_statistics(found: GraphStatistics) -> None:
+    for known in (found.node_labels_, found.edge_labels_):
+        require(len(known or ()) <= MAX_LABELS, f"there must be columns of at most {MAX_LABELS} labels")
+
+
+def _check_ranks(found: QuantileRanks) -> None:
+    kept, starts = found.kept, found.starts
+    within = kept.min(initial=0) >= 0 and kept.max(initial=-1) < found.n_columns and (np.diff(kept) > 0).all()
+    require(within, f"kept must be ascending columns out of {found.n_columns}")
+    bounds = len(starts) == len(kept) + 1 and starts[0] == 0 and starts[-1] == len(found.values)
+    require(bounds and (np.diff(starts) > 1).all(), "starts must say where the values of each column begin")
+    require(len(found.ranks) == len(found.values), "ranks must be as many as values")
+    require(len(found.scales) == len(kept), "scales must be as many as columns")
+    for start, stop in pairwise(starts.tolist()):
+        ascend = [(np.diff(part[start:stop]) > 0).all() for part in (found.values, found.ranks)]
+        require(all(ascend), "values and ranks must ascend in each column")
+
+
+record(
+    GraphStatistics, _check_statistics, n_jobs=threads, directed_=of_type(bool), node_labels_=labels,
+    edge_labels_=labels, n_node_attributes_=whole(MAX_ATTRIBUTES), n_edge_attributes_=whole(MAX_ATTRIBUTES),
+)  # fmt: skip
+record(
+    QuantileRanks, _check_ranks, n_columns=whole(), kept=vector(np.int64), starts=vector(np.int64),
+    values=vector(np.float64), ranks=vector(np.float64, least=0, most=1), scales=vector(np.float64, least=1e-300),
+)  # fmt: skip
 
 
 def manhattan_distances(rows: Float64, others: Float64, n_jobs: int | None = None) -> NDArray[np.float32]:

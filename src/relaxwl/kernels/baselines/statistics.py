@@ -1,4 +1,4 @@
-"""Random forests on graph statistics: a baseline that uses sizes and degrees only."""
+"""Random forests on graph statistics: a baseline that uses twelve of them, or all."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,12 +10,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from relaxwl._validation import GraphEstimator, as_seed
+from relaxwl._validation import GraphEstimator, as_seed, check_choice
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import match_codes
 from relaxwl.inputs import as_collection
 from relaxwl.kernels.base import check_graphs
+from relaxwl.kernels.statistics import GraphStatistics
 
 # Quantiles of the degrees of a graph.
 QUANTILES = (0.25, 0.5, 0.75)
@@ -26,6 +27,7 @@ class _StatisticsForest(GraphEstimator):
     """Base class of random forests on graph statistics."""
 
     n_estimators: int = 300
+    statistics: str = "basic"
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -47,8 +49,10 @@ class _StatisticsForest(GraphEstimator):
         self : object
             Fitted estimator.
         """
+        check_choice("statistics", self.statistics, ("basic", "all"))
         graphs = as_collection(X)
         self.directed_ = graphs.directed
+        self.table_ = GraphStatistics(self.n_jobs).fit(graphs)
         self.node_vocabulary_ = graphs.node_vocabulary
         self.edge_vocabulary_ = graphs.edge_vocabulary
         self.forest_ = self._forest(as_seed(self.random_state) % 2**32)
@@ -72,6 +76,8 @@ class _StatisticsForest(GraphEstimator):
         return self.forest_.predict(self._statistics(check_graphs(self, X)))
 
     def _statistics(self, graphs: GraphCollection) -> Float64:
+        if self.statistics == "all":
+            return self.table_.transform(graphs)
         columns = [structure(graphs)]
         if self.node_vocabulary_ is not None:
             columns.append(_shares(graphs.graph_of_node, graphs.node_codes, graphs.node_vocabulary,
@@ -88,13 +94,16 @@ class _StatisticsForest(GraphEstimator):
 class StatisticsForestClassifier(ClassifierMixin, _StatisticsForest):
     """Random forest classifier on graph statistics: a baseline for kernels.
 
-    The statistics are the numbers of nodes, edges, components and triangles, density, clustering; mean, standard
+    The basic statistics are the numbers of nodes, edges, components and triangles, density, clustering; mean, standard
     deviation, maximum and quartiles of the degrees; fractions of node and edge labels; and means of attributes.
 
     Parameters
     ----------
     n_estimators : int, default=300
         Number of trees.
+    statistics : {"basic", "all"}, default="basic"
+        ``"basic"`` are twelve statistics of sizes, degrees and triangles with the labels and attributes; ``"all"`` are
+        those of :class:`relaxwl.GraphStatistics`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None, default=None
@@ -145,6 +154,9 @@ class StatisticsForestRegressor(RegressorMixin, _StatisticsForest):
     ----------
     n_estimators : int, default=300
         Number of trees.
+    statistics : {"basic", "all"}, default="basic"
+        ``"basic"`` are twelve statistics of sizes, degrees and triangles with the labels and attributes; ``"all"`` are
+        those of :class:`relaxwl.GraphStatistics`.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
     random_state : int, Generator or None, default=None
