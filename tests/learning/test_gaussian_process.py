@@ -78,7 +78,7 @@ def test_information_is_the_mean_of_observed_and_expected(problem):
     np.testing.assert_allclose(found, expected)
     # The definition: half the sum of -d²L/dadb, whose trace term is +½tr(PaPb), and of the expectation of it.
     observed = approx_fprime(point, lambda v: _Covariance.of(problem, v).derivatives(problem)[0], 1e-6)
-    fisher = np.array([[np.trace(inverse @ a @ inverse @ b) for b in parts] for a in parts]  # of two columns)
+    fisher = np.array([[np.trace(inverse @ a @ inverse @ b) for b in parts] for a in parts])  # of two columns
     np.testing.assert_allclose(found, (-observed + fisher) / 2, rtol=1e-3, atol=1e-2)
 
 

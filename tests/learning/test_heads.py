@@ -86,6 +86,15 @@ def test_an_example_of_weight_two_counts_as_two_examples():
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_where_kernels_tell_nothing_classes_have_the_probabilities_of_their_shares(n_classes):
+    codes = np.arange(60) % n_classes
+    codes[:10] = 0
+    head = heads.ProcessClassifier().fit({"noise": np.eye(60)}, codes)
+    found = head.probabilities(head.decisions({"noise": np.zeros((2, 60))}, {"noise": np.ones(2)}))
+    np.testing.assert_allclose(found, np.tile(np.bincount(codes) / 60, (2, 1)), atol=1e-9)
+
+
 def test_rare_classes_gain_by_weights():
     rng = np.random.default_rng(1)
     codes = (rng.random(400) < 0.1).astype(np.int64)

@@ -7,7 +7,7 @@ from predictors.small_data import GRAPHS, TEST
 from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.predictors.effects import ClusterEffect, NodeEffects, merged_clusters
 from relaxwl.unfolding.tree import UnfoldingTree
-from small_graphs import collection
+from small_graphs import collection, random_graphs
 
 
 def test_what_makes_the_difference_has_the_largest_effect():
@@ -32,8 +32,8 @@ def test_vectors_stay_as_they_are():
     y = np.arange(20) % 2
     model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS, y, extra=extra)
     found = model.explain(GRAPHS[:2], extra=extra[:2])
-    decision = model.decision_function(GRAPHS[:2], extra=extra[:2])
-    assert [one.value for one in found] == pytest.approx(np.abs(decision))
+    assert [one.prediction for one in found] == model.predict(GRAPHS[:2], extra=extra[:2]).tolist()
+    assert any(name.startswith("extra column") for name in (one.name for one in found[0].columns(1000)))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -42,14 +42,19 @@ def test_effects_of_linear_models_add_up(monkeypatch, n_classes):
     y, extra = np.arange(20) % n_classes, np.random.default_rng(0).normal(size=(20, 2))
     model = GraphClassifier(effort="quick", random_state=0).fit(GRAPHS, y, extra=extra)
     predicted = model.predict(TEST, extra=extra[:6])
-    scaled = (extra[:6] - extra.mean(axis=0)) / extra.std(axis=0) / np.sqrt(2)
+    views = model._blocks.views
+    vectors = np.hstack([view.features(view.represent(model._objects(TEST, extra[:6]))).toarray()
+                         for view in views if view.name in ("statistics", "extra")])  # fmt: skip
+    columns = np.cumsum([0, *(view.n_features() for view in views)])
+    columns = np.concatenate([np.arange(*columns[place : place + 2]) for place, view in enumerate(views)
+                              if view.name in ("statistics", "extra")])  # fmt: skip
     for place, found in enumerate(model.explain(TEST, extra=extra[:6])):
         assert found.adds_up
         assert found.prediction == predicted[place]
         assert found.effects.shape == (TEST[place].n_nodes,)
         weights, intercepts = model._heads[0].coefficients, model._heads[0].intercepts
         sign, row = (1.0 if found.prediction else -1.0, 0) if n_classes == 2 else (1.0, found.prediction)
-        assert found.rest == pytest.approx(sign * (intercepts[row] + weights[row][-2:] @ scaled[place]))
+        assert found.rest == pytest.approx(sign * (intercepts[row] + weights[row][columns] @ vectors[place]))
         assert found.clusters() == []
 
 
@@ -58,11 +63,14 @@ def test_effects_of_linear_regressions_add_up(monkeypatch):
     model = GraphRegressor(effort="quick", random_state=0).fit(GRAPHS, GRAPHS.edge_counts.astype(float))
     for found, value in zip(model.explain(TEST), model.predict(TEST), strict=True):
         assert found.value == pytest.approx(value)
-        assert found.rest == pytest.approx(model._heads[0].intercepts[0])
+        assert found.rest == pytest.approx(value - found.effects.sum())
 
 
 def test_clusters_stand_beside_the_picture():
-    model = GraphRegressor(effort="quick", random_state=0).fit(GRAPHS, GRAPHS.edge_counts.astype(float))
+    graphs = collection(random_graphs(60, seed=5))
+    ends = [[sorted((graph.node_labels[a], graph.node_labels[b])) for a, b in graph.edges] for graph in graphs]
+    pairs = [sum(one == ["C", "N"] for one in pair) - sum(one == ["N", "N"] for one in pair) for pair in ends]
+    model = GraphRegressor(effort="quick", random_state=0).fit(graphs, np.array(pairs, float))
     (found,) = model.explain(TEST[[2]])
     clusters = found.clusters(100)
     strengths = [abs(one.effect) for one in clusters]

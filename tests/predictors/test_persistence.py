@@ -173,7 +173,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("regressor", [*PROCESS, "_whitened_ones"], array(lambda o: o * 0 + 1e-320), "_whitened_ones must not vanish"),
         ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f * 0), "above 0 on its diagonal"),
         ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f[:-1]), "triangle of a matrix"),
-        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "dual_ must be of shape"),
+        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "_residuals must be of shape"),
         ("regressor", [*SVM, "blocks", "list", 0], changed("nothing"), "blocks of a head"),
         ("regressor", [*LAST, "scaler", "state", "n_columns_"], changed(1), "kept_ must be ascending"),
         ("regressor", [*LAST, "scaler", "state", "deviation_"], array(lambda d: d * 0), "deviation_ must contain"),

@@ -8,7 +8,6 @@ from sklearn.exceptions import NotFittedError
 from relaxwl import GraphRegressor
 from relaxwl.datasets import make_egonets
 from relaxwl.learning.heads import LinearRegressor
-from relaxwl.predictors.blocks import KernelBlocks
 from sklearn_checks import each_check, run_check
 
 QUICK = GraphRegressor(effort="quick", random_state=0)
@@ -48,7 +47,7 @@ def test_report_and_weights(fitted):
     assert report.score < 0.5 * report.baseline
     assert "RMSE" in str(report)
     assert "mean predictor" in str(report)
-    assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine", "structure, depth 0", "structure"}
+    assert set(fitted.kernel_weights_) == {"exact", "coarse", "fine", "structure, depth 0", "structure", "statistics"}
     assert set(fitted._blocks.names) == {block for block, weight in fitted.kernel_weights_.items() if weight > 0}
     assert fitted.novelty(GRAPHS[TEST]).shape == (12,)
 
@@ -110,7 +109,9 @@ def test_noise_beside_a_target_that_needs_few_kernels():
     assert np.isfinite(model.predict(graphs)).all()
 
 
-def test_weights_are_refused_before_kernels_are_fitted(monkeypatch):
-    monkeypatch.delattr(KernelBlocks, "fit")
-    with pytest.raises(ValueError, match="sample_weight is not supported by Gaussian processes"):
-        clone(QUICK).fit(GRAPHS, Y, sample_weight=np.arange(48))
+def test_weights_of_examples_count():
+    heavy = np.where(np.arange(48) < 24, 100.0, 1.0)
+    y = GRAPHS.edge_counts + np.where(heavy > 1, 5.0, -5.0)
+    plain, weighted = clone(QUICK).fit(GRAPHS, y), clone(QUICK).fit(GRAPHS, y, sample_weight=heavy)
+    errors = [np.abs(model.predict(GRAPHS) - y)[heavy > 1].mean() for model in (plain, weighted)]
+    assert errors[1] < errors[0]

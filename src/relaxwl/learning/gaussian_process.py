@@ -86,8 +86,8 @@ class GaussianProcess:
         Share of the variance of the targets that is noise; the kernels get equal shares of the rest. By default weights
         and noise are learned.
     prior_size : float, default=0.0
-        Number of examples as which equal weights count: the weights are the mean of those of maximum likelihood, which
-        count as the number of examples, and of equal weights with some noise.
+        Number of targets as which equal weights count: the weights are the mean of those of maximum likelihood, which
+        count as the number of targets in all columns, and of equal weights with some noise.
 
     Attributes
     ----------
@@ -376,7 +376,7 @@ class GaussianProcess:
             variances = _climb(stage, variances, self.max_iter).variances
         variances[:-1][variances[:-1] < NEGLIGIBLE] = 0.0
         # The likelihood of few examples often finds nothing but noise, or a single kernel.
-        prior = self.prior_size / (self.prior_size + len(problem.targets))
+        prior = self.prior_size / (self.prior_size + problem.targets.size)
         return (1 - prior) * variances + prior * _start(n_kernels, PRIOR_NOISE)
 
     def covariances(self, kernels: Sequence[Float64], rows: Int64) -> Float64:

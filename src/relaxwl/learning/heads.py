@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from relaxwl._execution import Deadline, TimeLimitReached, time_limit
@@ -308,10 +308,17 @@ class ProcessClassifier(ProcessHead):
         scores = _in_deviations(left_out.mean, left_out.variance)
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes, weights)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
-        self._set_tried(self.metric(codes, self.probabilities(self._table(scores)), weights))
+        # Where kernels tell nothing, the mean without an example is a little lower for its own class. A model that
+        # learned this would be wrong about every training example, so classes then have the probabilities of their shares.
+        own = np.diag(self.coefficients).mean() - (self.coefficients.mean() if n_classes > 2 else 0.0)
+        if own <= 0:
+            shares = np.bincount(codes, weights)
+            self.coefficients = np.zeros_like(self.coefficients)
+            self.intercepts = np.log(shares) if n_classes > 2 else np.log(shares[1:] / shares[0])
+        self._set_tried(self.metric(codes, self.probabilities(self._calibrated(scores)), weights))
         self.calibration.codes[:] = codes[held_out]
-        by_folds = _in_deviations(means[held_out], left_out.variance[held_out])
-        _score_classes(self.calibration, self.probabilities(self._table(by_folds)))
+        by_folds = self._calibrated(_in_deviations(means[held_out], left_out.variance[held_out]))
+        _score_classes(self.calibration, self.probabilities(by_folds))
         return self
 
     @property
@@ -322,23 +329,22 @@ class ProcessClassifier(ProcessHead):
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return class probabilities by the model of each fold."""
         variances, means = self.predict(blocks, own).variance, self._predicted_by_folds(blocks)
-        tables = [self.probabilities(self._table(_in_deviations(one, variances))) for one in means.swapaxes(0, 1)]
+        of_folds = (self._calibrated(_in_deviations(one, variances)) for one in means.swapaxes(0, 1))
+        tables = [self.probabilities(decisions) for decisions in of_folds]
         return np.stack(tables, axis=1) if tables else np.zeros((len(means), 0, self.n_classes))
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
-        """Return the score of each class; for two classes, minus and plus half the score of the second."""
-        return self._table(_in_deviations(*self.predict(blocks, own)))
+        """Return the logarithm of the probability of each class, up to a constant; the largest entry decides."""
+        return self._calibrated(_in_deviations(*self.predict(blocks, own)))
 
-    def _table(self, scores: Float64) -> Float64:
-        """Return one column for each class."""
-        return decision_table(scores[:, 0]) if scores.shape[1] == 1 else scores
+    def _calibrated(self, scores: Float64) -> Float64:
+        """Return one column for each class; for two classes, minus and plus half the logit of the second."""
+        logits = scores @ self.coefficients.T + self.intercepts
+        return decision_table(logits[:, 0]) if logits.shape[1] == 1 else np.asarray(logits)
 
     def probabilities(self, decisions: Float64) -> Float64:
         """Return the probability of each class."""
-        if self.n_classes > 2:
-            return np.asarray(softmax(decisions @ self.coefficients.T + self.intercepts, axis=1))
-        calibrated = (decisions[:, 1:] - decisions[:, :1]) @ self.coefficients.T + self.intercepts
-        return np.column_stack([1 - expit(calibrated), expit(calibrated)])
+        return np.asarray(softmax(decisions, axis=1))
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the mean of the membership of each class."""

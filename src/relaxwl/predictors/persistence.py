@@ -32,6 +32,7 @@ from relaxwl.kernels.model_schema import (
 )
 from relaxwl.kernels.persistence import load_model
 from relaxwl.kernels.registry import import_kernels
+from relaxwl.kernels.statistics import GraphStatistics, QuantileRanks
 from relaxwl.learning.gaussian_process import GaussianProcess
 from relaxwl.learning.heads import (
     Calibration,
@@ -47,7 +48,6 @@ from relaxwl.learning.heads import (
 from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.novelty import N_CHAINS, Novelty
 from relaxwl.predictors.report import FitReport, FitReports
-from relaxwl.kernels.statistics import GraphStatistics, QuantileRanks
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, StatisticsScaler, VectorView
 
 # Minimum of numbers by which others are divided, so that results are finite.
@@ -125,8 +125,10 @@ record(
     source=choice("graphs", "molecules"), training=optional(listed(of(Counts), MAX_DEPTH + 1, 1)),
 )  # fmt: skip
 record(
-    VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple), source=choice("extra", "graphs", "molecules"),
-    exponential=absent(of(bool)), laplacian=absent(of(bool)), training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
+    VectorView, _check_vector_view, **_block, scaler=of(object), kernels=of(tuple),
+    source=choice("extra", "graphs", "molecules"),
+    exponential=absent(of(bool)), laplacian=absent(of(bool)),
+    training=optional(_table), similarities=listed(of(Similarity), MAX_BLOCKS, 1),
 )  # fmt: skip
 record(
     Similarity, columns=vector(np.int64), width=optional(POSITIVE), unit=POSITIVE, exponential=absent(of(bool)),

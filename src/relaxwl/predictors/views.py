@@ -369,7 +369,7 @@ class Similarity:
         """Return the kernel values between the rows of two tables."""
         x, y = self.chosen(x), self.chosen(y)
         if self.laplacian:
-            return np.exp(manhattan_distances(x, y) / -self.unit).astype(np.float64)
+            return np.asarray(np.exp(manhattan_distances(x, y) / -self.unit), np.float64)
         products = x @ y.T
         if self.width is None:
             return np.asarray(products / max(len(self.columns), 1))
