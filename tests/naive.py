@@ -858,11 +858,59 @@ def column_weights(table, targets, n_rounds=2, ridge=1e-2, step=1e-5):
 
 
 def graph_statistics(graph):
-    """Return statistics of a graph by name, as the words say; those of nothing are 0."""
-    size, edges = graph[:2]
-    neighbors = [set(near) for near in neighbor_lists(graph)]
-    degrees = [len(near) for near in neighbors]
-    lengths = [[directed_distances(size, [*edges, *((b, a) for a, b in edges)], v)] for v in range(size)]
-    lengths = [[row[0].get(u) if isinstance(row[0], dict) else row[0][u] for u in range(size)] for row in lengths]
-    paths = [d for v, row in enumerate(lengths) for u, d in enumerate(row) if u != v and d is not None and d < math.inf]
-    return size, edges, neighbors, degrees, paths
+    """Return statistics of a labeled graph by name, as the words say: matrices of all nodes, and loops over nodes."""
+    size, edges, labels, _ = graph
+    near = [set(others) for others in neighbor_lists(graph)]
+    degrees = np.array([len(others) for others in near])
+    rows = structural_features(graph)
+    triangles, cores = np.expm1(rows[:, 1]), np.rint(np.expm1(rows[:, 2]))
+    lengths = shortest_path_lengths(graph)
+    paths = [d for v in range(size) for u, d in enumerate(lengths[v]) if u != v and d < np.inf]
+    parts = {tuple(np.flatnonzero(row < np.inf)) for row in lengths}
+    adjacency = np.array([[float(u in near[v]) for u in range(size)] for v in range(size)])
+    scale = [1 / math.sqrt(degree) if degree else 0.0 for degree in degrees]
+    laplacian = np.diag((degrees > 0) * 1.0) - adjacency * np.outer(scale, scale)
+    inner, outer = (np.linalg.eigvalsh(matrix) for matrix in (laplacian, adjacency))
+    ends = np.array([(degrees[v], degrees[u]) for v in range(size) for u in near[v]], float).reshape(-1, 2)
+    varied = len(ends) and ends.std() > 0
+    spread = degrees.std()
+    found = {
+        "nodes": size, "edges": len(edges), "density": len(edges) / max(size * (size - 1) / 2, 1),
+        "components": len(parts), "share of the largest component": max(map(len, parts)) / size,
+        "degree, mean": degrees.mean(), "degree, deviation": spread, "degree, highest": degrees.max(),
+        "degree, skewness": np.mean((degrees - degrees.mean()) ** 3) / spread**3 if spread else 0.0,
+        "degree, 75% quantile": np.quantile(degrees, 0.75), "share of degree 2": np.mean(degrees == 2),
+        "share of degree 5 to 6": np.mean((degrees >= 5) & (degrees <= 6)),
+        "degree assortativity": np.corrcoef(ends.T)[0, 1] if varied else 0.0,
+        "triangles": triangles.sum() / 3, "clustering": rows[:, 3].mean(), "core number, mean": cores.mean(),
+        "transitivity": triangles.sum() / max(sum(d * (d - 1) / 2 for d in degrees), 1),
+        "return in 3 steps, mean": rows[:, 7].mean(),
+        "share of nodes in the highest core": np.mean(cores == cores.max()),
+        "path length, mean": np.mean(paths) if paths else 0.0, "diameter": max(paths, default=0),
+        "path length, deviation": np.std(paths) if paths else 0.0,
+        "eccentricity, mean": np.mean([max(d for d in row if d < np.inf) for row in lengths]),
+        "share of connected pairs": len(paths) / max(size * (size - 1), 1),
+        "share of paths of length 2": np.mean(np.array(paths) == 2) if paths else 0.0,
+        "Laplacian eigenvalues, 25% quantile": np.quantile(inner, 0.25), "Laplacian eigenvalues, largest": inner[-1],
+        "Laplacian eigenvalues, second smallest": inner[min(1, size - 1)],
+        "heat trace at 3": np.exp(-3 * inner).mean(), "graph energy of a node": np.abs(outer).mean(),
+        "adjacency eigenvalues, largest": outer[-1], "adjacency eigenvalues, smallest": outer[0],
+        "adjacency eigenvalues, deviation": outer.std(),
+    }  # fmt: skip
+    for label in set(labels):
+        found[f"number of label {label!r}"] = labels.count(label)
+        found[f"share of label {label!r}"] = labels.count(label) / size
+    return found
+
+
+def attribute_statistics(graph, values):
+    """Return statistics of an attribute of the nodes by name."""
+    near = neighbor_lists(graph)
+    linked = [v for v in range(graph[0]) if near[v]]
+    around = np.array([np.mean([values[u] for u in near[v]]) for v in linked])
+    own = np.array([values[v] for v in linked])
+    covariance = np.mean(own * around) - own.mean() * around.mean() if linked else 0.0
+    return {
+        "mean": np.mean(values), "deviation": np.std(values), "lowest": min(values), "highest": max(values),
+        "covariance with neighbors": covariance,
+    }  # fmt: skip

@@ -16,7 +16,7 @@ from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import ENTRIES, get_kernel, kernel_names
 
 NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
-NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "stats-rf"]
+NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "stats-rf", "stats-rf-all"]
 PREDICTORS = ["auto", "molecules"]
 
 

@@ -401,3 +401,25 @@ def chebyshev_moments(matrix, sample, moments):
                 for place in range(n_sampled):
                     line[place] += value * other[place]
         before, after = after, before
+
+
+@njit(nogil=True, cache=True)
+def refined_colors(window, indptr, indices, colors, n_rounds):
+    """Return hashes uint64 (n_nodes of the graph,) of the colors of nodes within ``n_rounds`` steps of each node.
+
+    ``window`` are the first node of a graph and the first one after it, ``colors`` (n_nodes,) hashes of all nodes. Sums
+    of hashes do not depend on the order of neighbors.
+    """
+    start, stop = window
+    own, mixed = colors[start:stop].copy(), np.empty(stop - start, np.uint64)
+    for _ in range(n_rounds):
+        for node in range(stop - start):
+            state = (own[node] + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+            mixed[node] = state ^ (state >> np.uint64(32))
+        for node in range(stop - start):
+            total = mixed[node] * np.uint64(3)
+            for entry in range(indptr[start + node], indptr[start + node + 1]):
+                total += mixed[indices[entry] - start]
+            own[node] = total
+    return own

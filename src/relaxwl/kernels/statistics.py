@@ -33,14 +33,18 @@ from relaxwl.kernels.model_schema import of as of_type
 
 # Significant digits of all statistics, and decimals of those that are small multiples of a known scale.
 DIGITS = 9
+# What counts as small among attributes, as a share of the largest: a million times above the errors of sums.
+SMALL = 1e-4
 # Nodes, without twins, up to which spectra are those of dense matrices; nodes up to which paths start from all nodes.
 N_DENSE, N_PATHS = 200, 1024
 # Nodes from which the spectra and the paths of larger graphs are estimated.
 N_SPECTRUM_SAMPLE, N_PATH_SAMPLE = 32, 256
 # Number of Chebyshev moments of an estimated spectrum, and of points of its density.
 N_MOMENTS, N_POINTS = 64, 256
+# Steps of the power method that bound an estimated spectrum.
+N_POWER_STEPS = 20
 # Rounds of refinement after which nodes of large graphs are ordered for sampling.
-N_ROUNDS = 4
+N_ROUNDS = 32
 # Maximum number of node labels and of edge labels with columns of their own.
 MAX_LABELS = 100
 # Limit of attributes in files: each costs time in every prediction.
@@ -88,8 +92,8 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
     -----
     Spectra of more than 200 nodes, of which nodes with the same neighbors count once, are estimated from 64 Chebyshev
     moments at 32 nodes, and shortest paths in graphs of more than 1,024 nodes start from 256 nodes. These nodes are
-    evenly spaced in an order by degree and, for equal degrees, by neighborhoods of four steps; nodes whose
-    neighborhoods cannot be distinguished represent each other.
+    evenly spaced in an order by degree and, for equal degrees, by the structure of their neighborhoods, so that the
+    order of nodes matters only for nodes that color refinement cannot distinguish though no symmetry relates them.
 
     Examples
     --------
@@ -192,9 +196,12 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
         indptr, indices = either_direction(graphs)
         nodes = _Groups(graphs.offsets)
         yield from _sizes_and_degrees(graphs, nodes, indptr, indices)
-        yield from _structure(nodes, indptr, structural_features(graphs, self.n_jobs))
-        yield from _paths(graphs, indptr, indices, self.n_jobs)
-        yield from _spectra(nodes, indptr, indices, self.n_jobs)
+        features = structural_features(graphs, self.n_jobs)
+        yield from _structure(nodes, indptr, features)
+        # Features are computed from whole numbers, so that they are equal to the last bit for any order of nodes.
+        colors = feature_colors(features)
+        yield from _paths(nodes, indptr, indices, colors, self.n_jobs)
+        yield from _spectra(nodes, indptr, indices, colors, self.n_jobs)
         if self.directed_:
             yield from _directions(graphs, nodes)
         entries = _Groups(graphs.indptr[graphs.offsets])
@@ -344,16 +351,16 @@ def _directions(graphs: GraphCollection, nodes: _Groups) -> Columns:
     yield "reciprocity", 2 * (arcs - joined) / np.maximum(arcs, 1)
 
 
-def _paths(graphs: GraphCollection, indptr: Int64, indices: Int32, n_jobs: int | None) -> Columns:
+def _paths(nodes: _Groups, indptr: Int64, indices: Int32, colors: NDArray[np.uint64], n_jobs: int | None) -> Columns:
     """Yield statistics of the lengths of shortest paths; 64 searches share the bits of a number."""
-    n = graphs.n_graphs
+    n = len(nodes.sizes)
     found = np.zeros((n, N_LENGTHS + 5))
 
     def search(graph: int) -> None:
-        start, stop = int(graphs.offsets[graph]), int(graphs.offsets[graph + 1])
+        start, stop = int(nodes.offsets[graph]), int(nodes.offsets[graph + 1])
         sources = np.arange(stop - start)
         if len(sources) > N_PATHS:
-            sources = evenly_spaced(canonical_order(start, stop, indptr, indices), N_PATH_SAMPLE)
+            sources = evenly_spaced(canonical_order((start, stop), indptr, indices, colors), N_PATH_SAMPLE)
         compiled.path_lengths((start, stop), indptr, indices, sources, found[graph])
 
     def search_span(span: tuple[int, int]) -> None:
@@ -362,14 +369,14 @@ def _paths(graphs: GraphCollection, indptr: Int64, indices: Int32, n_jobs: int |
 
     map_chunks(search_span, spans(n, CHUNK_GRAPHS), n_jobs)
     pairs, total, squares, longest, eccentricities = found[:, N_LENGTHS:].T
-    sources = np.where(graphs.node_counts > N_PATHS, N_PATH_SAMPLE, graphs.node_counts)
+    sources = np.where(nodes.sizes > N_PATHS, N_PATH_SAMPLE, nodes.sizes)
     reached = np.maximum(pairs, 1)
     mean = total / reached
     yield "path length, mean", mean
     yield "path length, deviation", np.sqrt(np.maximum(squares * reached - total**2, 0)) / reached
     yield "diameter", longest
     yield "eccentricity, mean", eccentricities / np.maximum(sources, 1)
-    yield "share of connected pairs", pairs / np.maximum(sources * (graphs.node_counts - 1.0), 1)
+    yield "share of connected pairs", pairs / np.maximum(sources * (nodes.sizes - 1.0), 1)
     for length in range(1, N_LENGTHS + 1):
         said = f"{length} or more" if length == N_LENGTHS else f"{length}"
         yield f"share of paths of length {said}", found[:, length - 1] / reached
@@ -378,9 +385,9 @@ def _paths(graphs: GraphCollection, indptr: Int64, indices: Int32, n_jobs: int |
 # --------------------------------------------------------------------------------------------------- spectra
 
 
-def _spectra(nodes: _Groups, indptr: Int64, indices: Int32, n_jobs: int | None) -> Columns:
+def _spectra(nodes: _Groups, indptr: Int64, indices: Int32, colors: NDArray[np.uint64], n_jobs: int | None) -> Columns:
     """Yield statistics of the eigenvalues of the normalized Laplacian and of the adjacency matrix."""
-    normalized, adjacency = spectra(nodes.offsets, indptr, indices, n_jobs)
+    normalized, adjacency = spectra(nodes.offsets, indptr, indices, colors, n_jobs)
     laplacian = nodes.ascending(near(1.0 - normalized))
     yield from _spectrum_columns("Laplacian", nodes, laplacian)
     for time in TIMES:
@@ -406,12 +413,15 @@ def _spectrum_columns(name: str, nodes: _Groups, ordered: Float64) -> Columns:
     yield f"{name} eigenvalues, deviation", near(nodes.deviations(ordered))
 
 
-def spectra(offsets: Int64, indptr: Int64, indices: Int32, n_jobs: int | None = None) -> tuple[Float64, Float64]:
+def spectra(
+    offsets: Int64, indptr: Int64, indices: Int32, colors: NDArray[np.uint64], n_jobs: int | None = None
+) -> tuple[Float64, Float64]:
     """Return the eigenvalues of the normalized adjacency D^-½ A D^-½ and of A, as many as nodes of each graph.
 
     Isolated nodes have the eigenvalue 1 of the first, so that it is 1 minus that of the normalized Laplacian. Twins, m
     nodes with the same neighbors (with or without themselves), have m - 1 eigenvalues that follow from their degree;
-    the others are those of a smaller matrix, in which one node represents the m.
+    the others are those of a smaller matrix, in which one node represents the m. ``colors`` are hashes of nodes, by
+    which those of a sample are chosen.
     """
     n_nodes, degrees = len(indptr) - 1, np.diff(indptr)
     of = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -442,19 +452,16 @@ def spectra(offsets: Int64, indptr: Int64, indices: Int32, n_jobs: int | None = 
         own, entries = slice(starts[graph], starts[graph + 1]), slice(bounds[graph], bounds[graph + 1])
         shape, nodes = (starts[graph + 1] - starts[graph],) * 2, kept[own]
         row, column = (np.append(part[entries] - starts[graph], np.arange(shape[0])) for part in (rows, columns))
-        sample, radii = np.empty(0, np.int64), (1.0, 1.0)
+        sample = np.empty(0, np.int64)
         if shape[0] > N_DENSE:
-            first, last = int(offsets[graph]), int(offsets[graph + 1])
-            rank = np.empty(last - first, np.int64)
-            rank[canonical_order(first, last, indptr, indices)] = np.arange(last - first)
-            sample = evenly_spaced(np.argsort(rank[nodes - first]), N_SPECTRUM_SAMPLE)
-            # No eigenvalue of A is larger than the root of d d' of some edge.
-            radii = 1.0, float(np.sqrt((degrees[nodes[row]] * degrees[nodes[column]]).max(initial=1)))
-        for target, (values, diagonal), radius in zip(found, matrices, radii, strict=True):
+            window = int(offsets[graph]), int(offsets[graph + 1])
+            rank = np.empty(window[1] - window[0], np.int64)
+            rank[canonical_order(window, indptr, indices, colors)] = np.arange(len(rank))
+            sample = evenly_spaced(np.argsort(rank[nodes - window[0]]), N_SPECTRUM_SAMPLE)
+        for target, (values, diagonal), radius in zip(found, matrices, (1.0, np.inf), strict=True):
             entry = np.append(values[entries], diagonal[own])
             if shape[0] > N_DENSE:
-                matrix = csr_array((entry / radius, (row, column)), shape)
-                target[nodes] = radius * estimated_spectrum(matrix, sample)
+                target[nodes] = estimated_spectrum(csr_array((entry, (row, column)), shape), sample, radius)
             elif shape[0]:
                 dense = np.zeros(shape)
                 dense[row, column] = entry
@@ -500,14 +507,23 @@ def twins(of: Int64, indptr: Int64, indices: Int32) -> tuple[Int64, NDArray[np.b
     return first, linked
 
 
-def estimated_spectrum(matrix: csr_array, sample: Int64) -> Float64:
+def estimated_spectrum(matrix: csr_array, sample: Int64, radius: float) -> Float64:
     """Return eigenvalues at evenly spaced quantiles of the spectral density, as seen from a sample of nodes.
 
     The density is the expansion in Chebyshev polynomials, whose moments are the means over the sample of the diagonal
-    of T_k(matrix), with Jackson's damping; eigenvalues lie in [-1, 1].
+    of T_k(matrix / radius), with Jackson's damping. The matrix is symmetric with entries >= 0; no eigenvalue is larger
+    than ``radius``.
     """
+    # No eigenvalue is larger than the largest ratio of (matrix @ x)_i and x_i, for any x > 0 (Collatz and Wielandt).
+    # Steps of the power method, with a shift against oscillation, bring it near the largest eigenvalue.
+    x = np.ones(matrix.shape[0])
+    for _ in range(N_POWER_STEPS):
+        product = matrix @ x
+        radius = min(radius, float((product / x).max()))
+        x = product + radius / 2 * x
+        x /= x.max()
     moments = np.empty(N_MOMENTS)
-    compressed = compiled.Compressed(matrix.indptr, matrix.indices, matrix.data)
+    compressed = compiled.Compressed(matrix.indptr, matrix.indices, matrix.data / radius)
     compiled.chebyshev_moments(compressed, sample, moments)
     k, turn = np.arange(N_MOMENTS), np.pi / (N_MOMENTS + 1)
     damping = ((N_MOMENTS + 1 - k) * np.cos(turn * k) + np.sin(turn * k) / np.tan(turn)) / (N_MOMENTS + 1)
@@ -517,19 +533,21 @@ def estimated_spectrum(matrix: csr_array, sample: Int64) -> Float64:
     edges = -np.cos(np.pi * np.arange(N_POINTS + 1) / N_POINTS)
     filled = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
     n = matrix.shape[0]
-    return np.interp((np.arange(n) + 0.5) / n, filled, edges)
+    return np.asarray(radius * np.interp((np.arange(n) + 0.5) / n, filled, edges))
 
 
-def canonical_order(start: int, stop: int, indptr: Int64, indices: Int32) -> Int64:
+def feature_colors(features: Float64) -> NDArray[np.uint64]:
+    """Return a hash of each row of numbers."""
+    colors = np.zeros(len(features), np.uint64)
+    for column in features.T:
+        colors = mixed(colors ^ np.ascontiguousarray(column).view(np.uint64))
+    return colors
+
+
+def canonical_order(window: tuple[int, int], indptr: Int64, indices: Int32, colors: NDArray[np.uint64]) -> Int64:
     """Return the nodes of a graph by degree and hash of their neighborhood, in an order that no numbering changes."""
-    ends = indptr[start : stop + 1] - indptr[start]
-    around = indices[indptr[start] : indptr[stop]] - start
-    degrees = np.diff(ends)
-    colors = mixed(degrees.view(np.uint64))
-    for _ in range(N_ROUNDS):
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(colors)[around], dtype=np.uint64)])
-        colors = mixed(colors + (sums[ends[1:]] - sums[ends[:-1]]) * np.uint64(3))
-    return np.lexsort((colors, degrees))
+    refined = compiled.refined_colors(window, indptr, indices, colors, N_ROUNDS)
+    return np.lexsort((refined, np.diff(indptr[window[0] : window[1] + 1])))
 
 
 def evenly_spaced(items: Int64, most: int) -> Int64:
@@ -579,8 +597,8 @@ def _attribute_columns(kind: str, groups: _Groups, table: Float64) -> Columns:
         size = np.maximum(np.abs(lowest), np.abs(highest))
         mean = groups.sums(np.where(known, values, 0.0)) / n_known
         squares = groups.sums(np.where(known, values - mean[groups.of], 0.0) ** 2) / n_known
-        yield f"{kind}attribute {place}, mean", near(mean, size)
-        yield f"{kind}attribute {place}, deviation", near(np.sqrt(squares), size)
+        yield f"{kind}attribute {place}, mean", near(mean, size * SMALL)
+        yield f"{kind}attribute {place}, deviation", near(np.sqrt(squares), size * SMALL)
         yield f"{kind}attribute {place}, lowest", lowest
         yield f"{kind}attribute {place}, highest", highest
 
@@ -602,7 +620,8 @@ def _neighbor_columns(nodes: _Groups, table: Float64, indptr: Int64, indices: In
         covariance = nodes.sums(centered * around) / n_linked - (
             nodes.sums(centered) / n_linked * (nodes.sums(np.where(linked, around, 0.0)) / n_linked)
         )
-        yield f"attribute {place}, covariance with neighbors", near(covariance, size**2)
+        spread = np.maximum(nodes.deviations(centered), size * SMALL)
+        yield f"attribute {place}, covariance with neighbors", near(covariance, spread**2)
 
 
 def _strength_columns(graphs: GraphCollection, nodes: _Groups, table: Float64) -> Columns:
@@ -611,8 +630,8 @@ def _strength_columns(graphs: GraphCollection, nodes: _Groups, table: Float64) -
     for place, values in enumerate(table.T):
         strengths = np.bincount(of_entry, np.nan_to_num(values), graphs.n_nodes)
         size = np.maximum(*np.abs(nodes.extremes(strengths)))
-        yield f"edge attribute {place}, deviation of sums of nodes", near(nodes.deviations(strengths), size)
-        yield f"edge attribute {place}, largest sum of a node", near(nodes.extremes(strengths)[1], size)
+        yield f"edge attribute {place}, deviation of sums of nodes", near(nodes.deviations(strengths), size * SMALL)
+        yield f"edge attribute {place}, largest sum of a node", near(nodes.extremes(strengths)[1], size * SMALL)
 
 
 # -------------------------------------------------------------------------------------------------- rounding
@@ -621,7 +640,16 @@ def _strength_columns(graphs: GraphCollection, nodes: _Groups, table: Float64) -
 def near(values: Float64, size: Any = 1.0) -> Float64:
     """Return values rounded to nine decimals of a size, so that what is 0 but for rounding errors is 0."""
     scale = np.where(np.asarray(size) > 0, size, 1.0)
-    return np.asarray(np.round(values / scale, DIGITS) * scale + 0.0)
+    return np.asarray(_rounded(values / scale * 10.0**DIGITS) / 10.0**DIGITS * scale)
+
+
+def _rounded(values: Float64) -> Float64:
+    """Return whole numbers near the values.
+
+    Values halfway between two are frequent, such as means over 32 nodes, and rounding errors decide where they go. So
+    the limit is a little lower, where no simple fraction lies.
+    """
+    return np.asarray(np.copysign(np.floor(np.abs(values) + 0.5 + np.pi / 1000), values) + 0.0)
 
 
 def significant(values: Float64) -> Float64:
@@ -634,7 +662,7 @@ def significant(values: Float64) -> Float64:
     # Negative powers of ten are not exact, so values are multiplied or divided by positive ones.
     shift = DIGITS - 1 - exponents
     up, down = 10.0 ** np.clip(shift, 0, 300), 10.0 ** np.clip(-shift, 0, 300)
-    return np.asarray(np.round(values * up / down) * down / up + 0.0)
+    return np.asarray(_rounded(values * up / down) * down / up)
 
 
 # ----------------------------------------------------------------------------------------- ranks and distances

@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from kernels.baselines.graph_forms import random_graphs, renumbered
+from relaxwl import GraphStatistics
 from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, StatisticsForestRegressor, structure
 
@@ -70,3 +71,12 @@ def test_pairs_are_read_as_the_graphs_of_the_fit():
     assert forest.predict(arcs).tolist() == ["cycle", "tree"] * 5
     with pytest.raises(ValueError, match="fitted on directed graphs, and these graphs are undirected"):
         forest.predict(GraphCollection.from_edges(arcs))
+
+
+def test_all_statistics():
+    graphs, y = random_graphs(1, n_graphs=20), np.arange(20) % 2
+    forest = StatisticsForestClassifier(5, statistics="all", random_state=0).fit(graphs, y)
+    assert np.array_equal(forest._statistics(graphs), GraphStatistics().fit_transform(graphs))
+    assert forest.predict(graphs).shape == (20,)
+    with pytest.raises(ValueError, match="statistics must be"):
+        StatisticsForestClassifier(statistics="some").fit(graphs, y)
