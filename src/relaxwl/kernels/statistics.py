@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from relaxwl._execution import map_chunks, spans
 from relaxwl._validation import GraphEstimator
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
+from relaxwl.graphs.arrays import Float64, Int32, Int64, first_of_runs, prefix_sums
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.inputs import as_collection
 from relaxwl.kernels import _compiled as compiled
@@ -42,7 +42,7 @@ N_SPECTRUM_SAMPLE, N_PATH_SAMPLE = 32, 256
 # Number of Chebyshev moments of an estimated spectrum, and of points of its density.
 N_MOMENTS, N_POINTS = 64, 256
 # Steps of the power method that bound an estimated spectrum.
-N_POWER_STEPS = 20
+N_POWER_STEPS = 12
 # Rounds of refinement after which nodes of large graphs are ordered for sampling.
 N_ROUNDS = 32
 # Maximum number of node labels and of edge labels with columns of their own.
@@ -492,18 +492,19 @@ def twins(of: Int64, indptr: Int64, indices: Int32) -> tuple[Int64, NDArray[np.b
     """
     own = mixed(np.arange(len(of)).view(np.uint64) + np.uint64(1))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(own[indices], dtype=np.uint64)])
-    around = sums[indptr[1:]] - sums[indptr[:-1]]
+    # Isolated nodes of different graphs have the same neighbors, none, so the graph is part of the hash.
+    around = sums[indptr[1:]] - sums[indptr[:-1]] + mixed(~of.view(np.uint64))
     first, linked = np.arange(len(of)), np.zeros(len(of), bool)
     for keys, are_linked in ((around, False), (around + own, True)):
-        order = np.lexsort((keys, of))
-        new = np.ones(len(of), bool)
-        new[1:] = (keys[order[1:]] != keys[order[:-1]]) | (of[order[1:]] != of[order[:-1]])
-        group = np.cumsum(new) - 1
-        sizes = np.bincount(group, minlength=1)
-        several = sizes[group] > 1
-        # A node cannot have twins of both kinds. The sort is stable, so the first of a group has the lowest number.
-        first[order[several]] = order[new][group[several]]
-        linked[order[several]] = are_linked
+        order = np.argsort(keys)
+        starts = np.flatnonzero(first_of_runs(keys[order]))
+        sizes = np.diff(np.append(starts, len(order)))
+        # A node cannot have twins of both kinds.
+        several = np.repeat(sizes > 1, sizes)
+        if several.any():
+            lowest = np.repeat(np.minimum.reduceat(order, starts), sizes)
+            first[order[several]] = lowest[several]
+            linked[order[several]] = are_linked
     return first, linked
 
 
