@@ -92,7 +92,7 @@ def test_where_kernels_tell_nothing_classes_have_the_probabilities_of_their_shar
     codes[:10] = 0
     head = heads.ProcessClassifier().fit({"noise": np.eye(60)}, codes)
     found = head.probabilities(head.decisions({"noise": np.zeros((2, 60))}, {"noise": np.ones(2)}))
-    np.testing.assert_allclose(found, np.tile(np.bincount(codes) / 60, (2, 1)), atol=1e-9)
+    np.testing.assert_allclose(found, np.tile(np.bincount(codes) / 60, (2, 1)), atol=1e-3)
 
 
 def test_rare_classes_gain_by_weights():

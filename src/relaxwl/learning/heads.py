@@ -309,7 +309,7 @@ class ProcessClassifier(ProcessHead):
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes, weights)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
         # Where kernels tell nothing, the mean without an example is a little lower for its own class. A model that
-        # learned this would be wrong about every training example, so classes then have the probabilities of their shares.
+        # learned this would be wrong about every training example, so each class then has the probability of its share.
         own = np.diag(self.coefficients).mean() - (self.coefficients.mean() if n_classes > 2 else 0.0)
         if own <= 0:
             shares = np.bincount(codes, weights)
