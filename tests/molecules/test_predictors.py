@@ -279,7 +279,7 @@ def test_many_molecules_share_one_matrix(many, tmp_path):
     mean, deviation = model.predict(SMILES, return_std=True)
     assert np.corrcoef(mean, TARGETS)[0, 1] > 0.9
     assert (deviation > 0).all()
-    assert model._heads[0].processes[0].factor_.shape == (15, 15)
+    assert model._heads[0].process.factor_.shape == (15, 15)
     model.save(tmp_path / "model.rwl")
     again = MoleculeRegressor.load(tmp_path / "model.rwl")
     for method in ("predict", "predict_interval", "kneighbors", "novelty"):
@@ -314,9 +314,9 @@ def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_s
     assert set(model.kernel_weights_.values()) == {1 / 6}
     (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
     assert all(one.exponential and one.factors is None for one in descriptors.similarities)
-    for process in model._heads[0].processes:
-        assert process.factor_.shape == (15, 15)
-        assert process.weights_[0] * model._blocks.gram().diagonal().mean() == pytest.approx(process.noise_, rel=0.01)
+    process = model._heads[0].process
+    assert process.factor_.shape == (15, 15)
+    assert process.weights_[0] * model._blocks.gram().diagonal().mean() == pytest.approx(process.noise_, rel=0.01)
     model.save(tmp_path / "model.rwl")
     again = MoleculeClassifier.load(tmp_path / "model.rwl")
     for method in ("predict_proba", "predict_set", "kneighbors"):
@@ -334,9 +334,9 @@ def test_many_molecules_of_several_targets_are_classified_by_one_matrix(many):
     tables = model.predict_proba(SMILES)
     assert all(((found[:, 1] > 0.5) == classes).mean() > 0.8 for found in tables)
     # The last target is known of few molecules, so that its covariance is factored; noise is the same.
-    samples = [head.processes[0].sample_ for head in model._heads]
+    samples = [head.process.sample_ for head in model._heads]
     assert [sample is None for sample in samples] == [False, False, True]
-    short = model._heads[2].processes[0]
+    short = model._heads[2].process
     assert short.weights_[0] * model._blocks.gram().diagonal().mean() == pytest.approx(short.noise_, rel=0.2)
     assert "cross-validated or leave-one-out (" in str(model.report_)
     alone = MoleculeClassifier(scoring="roc_auc", random_state=0).fit(SMILES, classes)
@@ -352,7 +352,7 @@ def test_many_molecules_are_classified_by_some_views_and_vectors_beside_them(man
     assert model.score(SMILES, classes, extra=extra) > 0.7
     assert model.predict_set(SMILES[:2], extra=extra[:2]).shape == (2, 2)
     weighted = MoleculeClassifier(views=views, random_state=0).fit(SMILES, classes, sample_weight=1 + extra[:, 0] ** 2)
-    assert "linear model on features" in str(weighted.report_)
+    assert "all weigh the same" in str(weighted.report_)
 
 
 def test_a_class_that_is_set_aside_as_a_whole_is_named():
@@ -421,7 +421,7 @@ def test_a_target_that_is_set_aside_as_a_whole_is_named():
 
 def test_many_molecules_with_weights_or_a_part_set_aside(many):
     weighted = MoleculeRegressor(random_state=0).fit(SMILES, TARGETS, sample_weight=1.0 + np.arange(len(SMILES)))
-    assert "linear model on features" in str(weighted.report_)
+    assert "their weights are learned from 15" in str(weighted.report_)
     split = MoleculeRegressor(calibration="split", random_state=0).fit(SMILES, TARGETS)
     assert np.isfinite(split.predict_interval(SMILES[:2], coverage=0.5)).all()
 

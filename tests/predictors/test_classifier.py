@@ -2,6 +2,7 @@ import pickle
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -72,7 +73,6 @@ def test_report_says_what_was_tried_beside_the_largest_class(fitted):
     text = str(report)
     assert "36 graphs, 4 classes" in text
     assert "majority class" in text
-    assert "<- chosen" in text
     assert report.baseline == pytest.approx(np.bincount(Y[TRAIN]).max() / 36)
     assert report.chosen == "Gaussian process"
     assert report.tried[0].detail.startswith("weights: ")
@@ -301,3 +301,15 @@ def test_objects_of_weight_zero_are_left_out():
     np.testing.assert_array_equal(alone.predict_proba(GRAPHS), changed.predict_proba(GRAPHS))
     with pytest.raises(ValueError, match="sample_weight is 0 for all graphs of class 2"):
         clone(QUICK).fit(GRAPHS, Y, sample_weight=(Y != 2).astype(float))
+
+
+def test_names_of_additional_features_are_compared(tmp_path):
+    table = pd.DataFrame({"age": Y[TRAIN] + 0.0, "sex": np.arange(36) % 2})
+    clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN], extra=table).save(tmp_path / "model.rwl")
+    model = GraphClassifier.load(tmp_path / "model.rwl")
+    assert model.predict(GRAPHS[TRAIN], extra=table).shape == (36,)
+    assert model.predict(GRAPHS[TRAIN], extra=table.to_numpy()).shape == (36,)  # without names there is no comparison
+    with pytest.raises(
+        ValueError, match="extra must have the columns of the fit, in their order: age, sex; it has sex, age"
+    ):
+        model.predict(GRAPHS[TRAIN], extra=table[["sex", "age"]])

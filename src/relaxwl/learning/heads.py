@@ -197,7 +197,8 @@ class ProcessHead(Head):
 
         # The models of the folds calibrate sets and intervals: each predicts the examples that it did not see.
         duals, means = process.without(parts)
-        self.fold_duals, self.fold_means = duals.reshape(len(parts), n, -1), means.reshape(len(parts), -1)
+        n_columns = targets.shape[1]
+        self.fold_duals, self.fold_means = duals.reshape(-1, n, n_columns), means.reshape(-1, n_columns)
         out_of_fold = np.zeros((n, targets.shape[1]))
         for part, dual, mean in zip(parts, duals, means, strict=True):
             out_of_fold[part] = mean + process.covariances(matrices, part) @ dual

@@ -39,7 +39,7 @@ from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
-from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, extra_view
+from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, column_names, extra_view
 
 # Maximum number of objects for which each kernel has its Gram matrix. For more, Gaussian processes use the matrix of a
 # sum of kernels, whose weights are learned from a sample of N_WEIGHED, or equal. Linear models on explicit features are
@@ -68,7 +68,7 @@ BATCH = 2048
 # Attributes that a model file contains for every predictor, in addition to its parameters.
 KEPT = (
     "report_", "classes_", "target_names_", "kernel_weights_", "n_objects_in_", "names_", "columns_", "_heads",
-    "_blocks", "_novelty", "_takes_extra", "_split", "_is_table",
+    "_blocks", "_novelty", "_takes_extra", "extra_names_", "_split", "_is_table",
 )  # fmt: skip
 # Share of the training objects that calibration="split" holds out.
 SPLIT_SHARE = 0.25
@@ -85,6 +85,8 @@ class GraphPredictor(GraphEstimator):
     # Names of the training objects, and the columns of their table, if these are known.
     names_: tuple[str | None, ...] | None = None
     columns_: dict[str, Any] | None = None
+    # Names of the additional features, if they were given in a data frame.
+    extra_names_: list[str] | None = None
     _head_kinds: tuple[type, ...]
     _novelty: Novelty | None = None
     _seed = 0
@@ -119,10 +121,11 @@ class GraphPredictor(GraphEstimator):
         y : array-like (n_objects,) or (n_objects, n_targets), or DataFrame, optional
             The classes or numbers. In a table of several targets NaN, None and ``pandas.NA`` are missing values: every
             kernel is fitted once, and each target is learned from the objects that have a value.
-        extra : array-like (n_objects, n_columns), optional
-            Additional numeric features of the objects; a kernel on them is combined with the graph kernels.
+        extra : array-like (n_objects, n_columns) or DataFrame, optional
+            Additional numeric features of the objects; a kernel on them is combined with the graph kernels. Names of
+            the columns of a data frame are kept, and compared in prediction.
         sample_weight : array-like (n_objects,), optional
-            Weights of the objects in fitting and in model selection.
+            Weights of the objects: an object of weight 2 counts as two. Equal weights are no weights.
 
         Returns
         -------
@@ -140,6 +143,7 @@ class GraphPredictor(GraphEstimator):
         )
         weights = self._object_weights(sample_weight, len(objects))
         self._seed, self._takes_extra = as_seed(self.random_state), objects.extra is not None
+        self.extra_names_ = column_names(extra)
         self._split: list[Calibration] = []
         if self.calibration == "cv":
             return self._fit(objects, targets, weights)
@@ -182,6 +186,7 @@ class GraphPredictor(GraphEstimator):
         )
         weights = self._object_weights(sample_weight, n_objects)
         self._seed, self._takes_extra, self._split = as_seed(self.random_state), False, []
+        self.extra_names_ = None
         self._check_shards(shards)
         views, left_out = self._views(Objects(shards.nothing()), True)
         self._plan(views, left_out, n_objects, targets, weights)
@@ -254,7 +259,7 @@ class GraphPredictor(GraphEstimator):
             left = self._deadline.remaining()
             options = self._options(Deadline(None if left is None else max(left / 4, 1e-3)))
             blocks = {name: blocks[name] for name in names}
-            weights = self._kernel_head(options).weigh(blocks, target.values[places])
+            weights = self._kernel_head(options).fit(blocks, target.values[places]).weights
             total = sum(weights.values())
             shares += [{name: weight / total for name, weight in weights.items()}] if total else []
             report(self.verbose, "%s: kernels weighed", target.name)
@@ -658,6 +663,12 @@ class GraphPredictor(GraphEstimator):
         if (extra is not None) != self._takes_extra:
             fitted, given = ("with", "without") if self._takes_extra else ("without", "with")
             raise ValueError(f"extra must be as in fitting: the model was fitted {fitted} it, and is used {given} it")
+        names = column_names(extra)
+        if names is not None and self.extra_names_ is not None and names != self.extra_names_:
+            raise ValueError(
+                f"extra must have the columns of the fit, in their order: {', '.join(self.extra_names_)}; it has "
+                f"{', '.join(names)}"
+            )
         labeled = any(getattr(getattr(view, "kernel", None), "edge_labels", False) for view in self._blocks.views)
         if labeled and objects.graphs.edge_vocabulary is None and objects.graphs.n_edges:
             raise ValueError(f"the model was fitted on {self.things} with edge labels, and these have none")

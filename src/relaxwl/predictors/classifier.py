@@ -23,27 +23,26 @@ from relaxwl.predictors.targets import Target, known_values
 class GraphClassifier(ClassifierMixin, GraphPredictor):
     """Classify graphs with automatically selected kernels and calibrated probabilities.
 
-    Exact and relaxed Weisfeiler-Lehman kernels (also with shortest paths if the graphs are small enough) are fitted
-    once on all training graphs, without their classes, and averaged in several combinations. The combination and the
-    penalty of a support vector machine are selected by inner cross-validation, and probabilities are calibrated on
-    out-of-fold decision values. Beyond 5,000 graphs the model is a linear SVM on explicit features, which ``report_``
-    states.
+    Exact and relaxed Weisfeiler-Lehman kernels (also with shortest paths if the graphs are small enough), kernels of
+    vectors of nodes and a kernel of graph statistics are fitted once on all training graphs, without their classes. A
+    Gaussian process learns their weights, which all classes share, and leave-one-out predictions calibrate the
+    probabilities. Beyond 20,000 graphs the model is a linear SVM on explicit features, which ``report_`` states.
 
     Parameters
     ----------
     effort : {"quick", "balanced", "thorough"}, default="balanced"
-        Number of kernels, partitions and depths. Linear models (beyond 5,000 graphs) use the kernels of "quick" also
+        Number of kernels, partitions and depths. Linear models (beyond 20,000 graphs) use the kernels of "quick" also
         with "balanced".
     time_limit : float, optional
         Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn; also used in model selection. With several targets, one value for
-        all targets or a dict from target name to value.
+        Weights > 0 of the classes, as in scikit-learn. With several targets, one value for all targets or a dict from
+        target name to value.
     scoring : str, optional
-        Score used for model selection, in reports and by ``score``: "accuracy" (default), "balanced_accuracy",
-        "roc_auc", "average_precision", "mcc" or "log_loss".
+        Score used in reports and by ``score``, and by linear models to select a penalty: "accuracy" (default),
+        "balanced_accuracy", "roc_auc", "average_precision", "mcc" or "log_loss".
     calibration : {"cv", "split"}, default="cv"
-        Calibration of :meth:`predict_set`: on out-of-fold decision values (CV+), or on a quarter of the objects that is
+        Calibration of :meth:`predict_set`: on out-of-fold predictions (CV+), or on a quarter of the objects that is
         held out from training.
     skip_targets : bool, default=False
         With several targets, predict targets that have a single class as constants instead of raising an error.
@@ -74,7 +73,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     kernel_weights_ : dict
         Weight of each block of kernels.
     report_ : FitReport
-        Settings tried and chosen, with their cross-validated scores and that of the majority-class baseline; print it.
+        Leave-one-out score, that of the majority class, and the weights of the kernels; print it.
 
     See Also
     --------
@@ -156,7 +155,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     def predict_proba(self, X: Any, extra: Any = None) -> Any:
         """Return the probability of each class.
 
-        Probabilities are calibrated on out-of-fold decision values. With n training examples no probability is below
+        Probabilities are calibrated on leave-one-out predictions. With n training examples no probability is below
         about 1 / (n + 2).
 
         Parameters
@@ -189,7 +188,8 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         Returns
         -------
         float64 array (n_objects,) or (n_objects, n_classes)
-            For two classes one value per object, positive for the second class; else a value per class.
+            Logarithms of probabilities up to a constant: for two classes one value per object, positive for the second
+            class; else a value per class.
         """
         number = self._target_number(target)
         inputs = (next(self._inputs(batch, [number])) for batch in self._batches(X, extra))
@@ -202,7 +202,7 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
     ) -> NDArray[np.bool_]:
         """Return conformal prediction sets: sets of classes that contain the true class with probability ``coverage``.
 
-        The sets are calibrated on out-of-fold decision values (CV+) or on held-out objects (``calibration="split"``);
+        The sets are calibrated on out-of-fold predictions (CV+) or on held-out objects (``calibration="split"``);
         the user guide states the guarantees.
 
         Parameters

@@ -266,7 +266,8 @@ fitted(
     kernel_weights_=optional(mapped(number(0, HUGE), MAX_BLOCKS)),
     names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
     _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=optional(of(Novelty)),
-    _takes_extra=of(bool), _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
+    _takes_extra=of(bool), extra_names_=absent(optional(listed(text))),
+    _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
     n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
 )  # fmt: skip
 fitted("GraphClassifier", classes_=_classes)

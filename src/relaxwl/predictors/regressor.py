@@ -32,8 +32,8 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
     time_limit : float, optional
         Approximate limit of the fit in seconds. Fewer settings are tried, and ``report_`` lists those left out.
     scoring : str, optional
-        Score used for model selection and in reports: "rmse" (default), "mae", "r2" or "spearman"; ``score`` returns
-        it, or R² by default.
+        Score used in reports, and by linear models to select a penalty: "rmse" (default), "mae", "r2" or
+        "spearman"; ``score`` returns it, or R² by default.
     calibration : {"cv", "split"}, default="cv"
         Calibration of :meth:`predict_interval`: on out-of-fold predictions (CV+), or on a quarter of the objects that
         is held out from training.

@@ -62,11 +62,15 @@ class FitReport:
         scores = [one.score for one in self.tried]
         best = max(scores) if self.greater_is_better else min(scores)
         for one in self.tried:
-            mark = "  <- chosen" if one.name == self.chosen else ""
+            mark = "  <- chosen" if one.name == self.chosen and len(self.tried) > 1 else ""
             if mark and one.score != best:
                 mark += ": within one standard error of the best"
-            lines.append(f"{one.name:{width}}  {self.number(one.score)}{one.detail and '  ' + one.detail}{mark}")
+            detail = "" if len(self.tried) == 1 else one.detail and "  " + one.detail
+            lines.append(f"{one.name:{width}}  {self.number(one.score)}{detail}{mark}")
         lines.append(f"{self.baseline_name:{width}}  {self.number(self.baseline)}")
+        # The only setting is that of a Gaussian process: its weights, each on a line.
+        details = self.tried[0].detail.split("; ") if len(self.tried) == 1 and self.tried[0].detail else []
+        lines += [f"{' ' * len('weights: ') if place else ''}{detail}" for place, detail in enumerate(details)]
         lines += [f"left out: {reason}" for reason in self.left_out]
         lines += [f"note: {warning}" for warning in self.warnings]
         lines.append(f"{self.seconds:.1f} s")

@@ -575,6 +575,12 @@ class ColumnScaler:
         return [f"extra column {place}" for place in self.kept_.tolist()]
 
 
+def column_names(table: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame; None for other tables, and if names are not texts."""
+    names = list(getattr(table, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def as_table(vectors: Any, n_rows: int | None = None) -> Float64:
     """Return a table of finite numbers, one row per object; raise an error if it is invalid."""
     table = np.asarray(vectors)
