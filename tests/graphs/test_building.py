@@ -218,11 +218,30 @@ def test_what_is_dropped_is_counted(graphs, directed):
     assert all(warning.filename == __file__ for warning in caught)
 
 
-def test_symmetrize_forgets_directions():
+def test_symmetrize_forgets_directions_and_keeps_weights():
     directed = [np.array([[0, 1, 0], [0, 0, 7], [0, 3, 0]])]
-    assert GraphCollection.from_adjacency(directed, symmetrize=True) == GraphCollection.from_edges(
-        [(3, [(0, 1), (1, 2)])]
-    )
+    found = GraphCollection.from_adjacency(directed, symmetrize=True)
+    assert not found.directed
+    assert found[0].edges.tolist() == [[0, 1], [1, 2]]
+    assert found.edge_attributes.ravel().tolist() == [1, 1, 5, 5]
+    once = GraphCollection.from_adjacency([np.array([[0, 1], [0, 0]])], symmetrize=True)
+    assert once == GraphCollection.from_edges([(2, [(0, 1)])])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.filterwarnings("ignore:.*self-loops")
+def test_matrices_that_are_symmetric_up_to_rounding_are_undirected(is_sparse):
+    rng = np.random.default_rng(0)
+    found = np.corrcoef(rng.normal(size=(30, 50)))
+    found[0, 1] *= 1 + 1e-12
+    matrix = sparse.csr_array(found) if is_sparse else found
+    graphs = as_collection([matrix])
+    assert not graphs.directed
+    assert graphs.n_edges == 30 * 29 // 2
+    expected = (found + found.T)[np.repeat(np.arange(30), 29), graphs.indices] / 2
+    np.testing.assert_allclose(graphs.edge_attributes[:, 0], expected, rtol=1e-15)
+    found[0, 1] += 1e-6
+    assert as_collection([found]).directed
 
 
 def test_a_single_graph_is_not_a_list():

@@ -1,10 +1,12 @@
 """Construction of a validated adjacency without self-loops and repeated edges."""
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from relaxwl._memory import check_memory
 from relaxwl._validation import as_floats, counted, is_integer, warn_user
@@ -135,6 +137,10 @@ def _symmetric_once(arcs: Int64, values: NDArray[Any]) -> bool:
     forwards, backwards = (np.unique(np.hstack([ends, columns]), axis=0) for ends in (arcs, arcs[:, ::-1]))
     return np.array_equal(forwards, backwards)
 
+
+# Share of the largest weight up to which two directions of an edge differ by rounding.
+ROUNDING = 1e-8
+logger = logging.getLogger(__name__)
 
 # Node numbers and codes are int32: half the memory traffic of int64, and checked on construction.
 MAX_NODES = np.iinfo(np.int32).max
@@ -446,11 +452,23 @@ def adjacency_arcs(matrix: Any, index: int, symmetrize: bool) -> tuple[int, Int6
         raise GraphError(index, f"an adjacency matrix holds numbers, not {values.dtype}")
     if not np.isfinite(values).all():
         raise GraphError(index, "the adjacency matrix contains NaN or infinity")
-    edges = np.column_stack([rows, columns]).astype(np.int64)
-    if symmetrize:
-        return shape[0], edges, None, False
-    weights = None if (values == 1).all() else np.asarray(values, np.float64).reshape(-1, 1)
-    return shape[0], edges, weights, not symmetric(edges, values, shape[0])
+    edges, values = np.column_stack([rows, columns]).astype(np.int64), np.asarray(values, np.float64)
+    lopsided = not symmetric(edges, values, shape[0])
+    if lopsided:
+        both = csr_array((values, (edges[:, 0], edges[:, 1])), shape=shape)
+        # Matrices from floating-point arithmetic, such as correlations, are symmetric up to rounding only.
+        rounded = abs(both - both.T).max() <= ROUNDING * np.abs(values).max()
+        if rounded:
+            logger.info("graph %d: the adjacency matrix is symmetric up to rounding, so the graph is undirected", index)
+        if symmetrize or rounded:
+            # An edge has the weight of its arc, or the mean of two.
+            there = csr_array((np.ones(len(values)), (edges[:, 0], edges[:, 1])), shape=shape)
+            total, often = (both + both.T).tocoo(), there + there.T
+            edges, lopsided = np.column_stack([total.row, total.col]).astype(np.int64), False
+            values = total.data / often[total.row, total.col]
+            edges, values = edges[values != 0], values[values != 0]
+    weights = None if (values == 1).all() else values.reshape(-1, 1)
+    return shape[0], edges, weights, lopsided
 
 
 def common_direction(found: Sequence[bool | None], directed: bool | None, *, inferred: bool) -> bool:

@@ -540,10 +540,11 @@ class GraphCollection(Sequence["Graph"]):
         node_labels : iterable of sequences, optional
             Labels of the nodes of each graph.
         symmetrize : bool, default=False
-            Drop directions and weights.
+            Ignore directions; an edge has the mean weight of its arcs.
         directed : bool, optional
             Whether an entry ``[i, j]`` is an arc from ``i`` to ``j``. By default the collection is directed if a matrix
-            is not symmetric; with False such matrices raise an error.
+            is not symmetric up to rounding (a share of 1e-8 of the largest weight); with False such matrices raise an
+            error.
 
         Returns
         -------
