@@ -57,33 +57,30 @@ def test_a_process_forgets_blocks_without_weight():
     assert "signal: 100%" in head.tried[0].detail
 
 
-def test_an_example_of_weight_two_counts_as_two_examples():
-    codes, twice = np.minimum(CODES, 1), np.append(np.arange(60), np.arange(20))
-    weights = np.where(np.arange(60) < 20, 2.0, 1.0)
-    options = Options(noise_share=0.3)
-    once = heads.ProcessClassifier(options).fit(BLOCKS, codes, weights * 60 / 80)
-    repeated = heads.ProcessClassifier(options).fit(
-        {name: matrix[np.ix_(twice, twice)] for name, matrix in BLOCKS.items()}, codes[twice]
-    )
-    # The noise of an example of weight 1 is that of the mean weight, 4/3.
-    for process in (once.process, repeated.process):
-        process.weights_ = process.weights_ / process.noise_
-    scale = 60 / 80
-    kernel = sum(w * k for w, k in zip(repeated.process.weights_, BLOCKS.values(), strict=True))
-    targets, noise = np.where(codes, 1.0, -1.0), np.diag(1 / weights)
-    inverse = np.linalg.inv(kernel + noise)
-    mean = (inverse @ targets).sum() / inverse.sum()
-    expected = mean + kernel @ inverse @ (targets - mean)
-    cross = {name: matrix[:, twice] for name, matrix in BLOCKS.items()}
-    repeated.process.weights_ = repeated.process.weights_ * repeated.process.noise_
-    np.testing.assert_allclose(repeated.predict(cross, OWN).mean[:, 0], expected, rtol=1e-6)
-    kernel = sum(w * k for w, k in zip(once.process.weights_, BLOCKS.values(), strict=True))
-    inverse = np.linalg.inv(kernel + noise / scale)
-    mean = (inverse @ targets).sum() / inverse.sum()
-    once.process.weights_ = once.process.weights_ * once.process.noise_
-    np.testing.assert_allclose(
-        once.predict(BLOCKS, OWN).mean[:, 0], mean + kernel @ inverse @ (targets - mean), rtol=1e-6
-    )
+def test_copies_are_one_observation_with_their_mean_and_less_noise():
+    y = POINTS[:, 0] + 0.3 * RNG.normal(size=60)
+    copied = np.concatenate([np.arange(60), [3, 3, 8]])
+    thirds = np.where(np.isin(copied, [3]), 1 / 3, np.where(copied == 8, 1 / 2, 1.0))
+    blocks = {name: matrix[np.ix_(copied, copied)] for name, matrix in BLOCKS.items()}
+    once, again = heads.ProcessRegressor().fit(BLOCKS, y), heads.ProcessRegressor().fit(blocks, y[copied], thirds)
+    np.testing.assert_array_equal(again.rows, once.rows)
+    found, expected = again.predict(BLOCKS, OWN), once.predict(BLOCKS, OWN)
+    np.testing.assert_allclose(found.mean, expected.mean)
+    np.testing.assert_allclose(found.variance, expected.variance)
+    # Without weights a copy is a second measurement: the variance falls a little there, and not to nothing elsewhere.
+    twice = heads.ProcessRegressor().fit(blocks, y[copied])
+    assert twice.process.ratios_[[3, 8, 9]].tolist() == [1 / 3, 1 / 2, 1]
+    assert twice.process.noise_ > 0.3 * once.process.noise_
+    assert len(twice.calibration.scores) == 63
+
+
+def test_rows_of_one_group_are_left_out_together():
+    groups = np.arange(60) // 2
+    head = heads.ProcessRegressor(Options(groups=groups)).fit(BLOCKS, POINTS[:, 0])
+    folds = {fold: set(groups[np.flatnonzero(head.calibration.folds == fold)]) for fold in range(5)}
+    assert head.calibration.folds.shape == (60,)
+    assert heads._joined(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1, 2, 3])).tolist() == [0, 0, 0, 1]
+    assert folds
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -41,8 +41,10 @@ def test_a_regressor_comes_back_as_it_was(tmp_path, monkeypatch, many):
     model = clone(REGRESSOR).fit(GRAPHS, EXTRA[:, 0], extra=EXTRA)
     model.save(tmp_path / "model.rwl")
     again = GraphRegressor.load(tmp_path / "model.rwl")
-    for one, other in zip(model.predict(GRAPHS, True, EXTRA), again.predict(GRAPHS, True, EXTRA), strict=True):
-        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(again.predict(GRAPHS, extra=EXTRA), model.predict(GRAPHS, extra=EXTRA))
+    # The covariance is not in the file, and is factored again when a deviation is asked for.
+    deviations = [one.predict(GRAPHS, True, EXTRA)[1] for one in (model, again)]
+    np.testing.assert_allclose(*deviations, rtol=1e-6)
 
 
 def test_a_file_without_novelty_gives_none(tmp_path):
@@ -170,10 +172,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("regressor", [*PROCESS, "weights_"], array(lambda w: -w - 1), "weights_ must contain numbers from 0 on"),
         ("regressor", [*PROCESS, "weights_"], array(lambda w: [*w, 1.0]), "weights_ must be of shape"),
         ("regressor", [*PROCESS, "weights_"], array(lambda w: w + 1e308), "weights_ must contain numbers up to"),
-        ("regressor", [*PROCESS, "_whitened_ones"], array(lambda o: o * 0 + 1e-320), "_whitened_ones must not vanish"),
-        ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f * 0), "above 0 on its diagonal"),
-        ("regressor", [*PROCESS, "packed_factor"], array(lambda f: f[:-1]), "triangle of a matrix"),
-        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "_residuals must be of shape"),
+        ("regressor", [*PROCESS, "dual_"], array(lambda d: d[:-1]), "ratios_ must be of shape"),
         ("regressor", [*SVM, "blocks", "list", 0], changed("nothing"), "blocks of a head"),
         ("regressor", [*LAST, "scaler", "state", "n_columns_"], changed(1), "kept_ must be ascending"),
         ("regressor", [*LAST, "scaler", "state", "deviation_"], array(lambda d: d * 0), "deviation_ must contain"),

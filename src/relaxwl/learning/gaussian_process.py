@@ -118,6 +118,8 @@ class GaussianProcess:
     """
 
     dual_: Float64
+    factor_: Float64
+    ratios_: Float64
     _without_parts: tuple[Float64, Float64]
     sample_: Int64 | None = None
     inflation_: float = 1.0
@@ -174,9 +176,7 @@ class GaussianProcess:
         self.noise_ = float(variances[-1]) * unit**2
         self.jitter_ = fitted.jitter * unit**2
         self.log_likelihood_ = float(fitted.log_likelihood - problem.targets.size * np.log(unit))
-        self.factor_: Float64 = fitted.factor * unit
-        ones = solve_triangular(self.factor_, np.ones(len(problem.targets)), lower=True, check_finite=False)
-        self._whitened_ones: Float64 = ones
+        self.factor_ = fitted.factor * unit
         if self.sample_ is None:
             self.dual_, self.mean_ = fitted.dual / unit, center + unit * fitted.means
         else:
@@ -184,7 +184,7 @@ class GaussianProcess:
             self.dual_, self.mean_ = dual / unit, center + unit * means
             self._without_parts = np.array(duals) / unit, center + unit * np.array(part_means)
         self._residuals = center + unit * whole.targets - self.mean_
-        self._noise_ratios = whole.ratios
+        self.ratios_ = whole.ratios
 
         counted = f"{np.count_nonzero(self.weights_)} of {len(self.weights_)} kernels count"
         report(self.verbose, "Gaussian process: %s, noise %.3g", counted, self.noise_)
@@ -193,23 +193,38 @@ class GaussianProcess:
         return self
 
     def to_state(self) -> dict[str, Any]:
-        """Return the state for a model file; of the factor, the lower triangle."""
-        names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "_residuals", "_noise_ratios",
-                 "_whitened_ones", "is_table_"]  # fmt: skip
-        names += ["sample_", "inflation_"] if self.sample_ is not None else []
-        packed = self.factor_[np.tril_indices(len(self.factor_))]
-        return {name: getattr(self, name) for name in names} | {"packed_factor": packed}
+        """Return the state for a model file, without the covariance: :meth:`factor` computes it again."""
+        names = ["weights_", "noise_", "jitter_", "mean_", "log_likelihood_", "dual_", "ratios_", "is_table_"]
+        names += ["sample_", "inflation_"]
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
-    def from_state(cls, packed_factor: Float64, **state: Any) -> Self:
+    def from_state(cls, **state: Any) -> Self:
         """Restore a model from the result of :meth:`to_state`."""
-        process, size = cls(), len(state["_whitened_ones"])
-        if len(packed_factor) != size * (size + 1) // 2:
-            raise ValueError(f"packed_factor must be the triangle of a matrix of {size} rows")
-        process.factor_ = np.zeros((size, size), order="F")
-        process.factor_[np.tril_indices(size)] = packed_factor
+        process = cls()
         vars(process).update(state)
         return process
+
+    def factor(self, kernels: Sequence[Float64]) -> None:
+        """Factor the covariance of the training examples (of the sample if there is one), of which kernels are given.
+
+        Needed for variances of a model that was restored from its state.
+        """
+        ratios = self.ratios_ if self.sample_ is None else self.ratios_[self.sample_]
+        covariance = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
+        covariance.flat[:: len(covariance) + 1] += self.noise_ * ratios + self.jitter_
+        self.factor_ = np.asfortranarray(np.linalg.cholesky(covariance))
+
+    def means(self, kernels: Sequence[ArrayLike]) -> Float64:
+        """Return the means for m new examples, without variances.
+
+        Parameters
+        ----------
+        kernels : sequence of array (m, n)
+            Kernel values between new and training examples, one matrix per kernel.
+        """
+        cross = self._summed([np.asarray(kernel, np.float64) for kernel in kernels])
+        return self._shaped(self.mean_ + cross @ self.dual_)
 
     def predict(
         self, kernels: Sequence[ArrayLike], diagonals: Sequence[ArrayLike], *, noise: bool = True
@@ -236,10 +251,12 @@ class GaussianProcess:
     def _variances(self, cross: Float64, prior: Float64, noise: bool = True) -> Float64:
         """Return the variances of examples with these covariances, with training examples and with themselves."""
         factored = cross if self.sample_ is None else cross[:, self.sample_]
-        whitened = solve_triangular(self.factor_, factored.T, lower=True, check_finite=False)
+        both = np.column_stack([factored.T, np.ones(factored.shape[1])])
+        both = solve_triangular(self.factor_, both, lower=True, check_finite=False)
+        whitened, ones = both[:, :-1], both[:, -1]
         explained = np.einsum("ij,ij->j", whitened, whitened)
         # The mean is estimated too, which far from all examples adds 1/(1ᵀA⁻¹1) to the variance.
-        doubt = (1 - self._whitened_ones @ whitened) ** 2 / (self._whitened_ones @ self._whitened_ones)
+        doubt = (1 - ones @ whitened) ** 2 / (ones @ ones)
         variance = np.maximum(prior - explained, 0) + doubt + (self.noise_ if noise else 0)
         return np.asarray(self.inflation_ * variance)
 
@@ -265,7 +282,7 @@ class GaussianProcess:
             members = np.flatnonzero(groups == number)
             covariance = np.linalg.inv(self.inverse_[np.ix_(members, members)])
             errors[members], variance[members] = covariance @ self.dual_[members], np.diag(covariance)
-        variance = variance + self.noise_ * (1 - self._noise_ratios)
+        variance = variance + self.noise_ * (1 - self.ratios_)
         return Prediction(self._shaped(self.mean_ + self._residuals - errors), variance)
 
     def without(self, parts: Sequence[Int64]) -> tuple[Float64, Float64]:
@@ -307,7 +324,7 @@ class GaussianProcess:
             cross = self._summed([kernel[start:stop] for kernel in kernels])
             variances[start:stop] = self._variances(cross, own[start:stop])
         # Variances of members of the sample are leave-one-out variances, without their own targets.
-        variances[self.sample_] = 1 / np.diag(self.inverse_) + self.noise_ * (1 - self._noise_ratios[self.sample_])
+        variances[self.sample_] = 1 / np.diag(self.inverse_) + self.noise_ * (1 - self.ratios_[self.sample_])
         errors = self._residuals + self.mean_ - means.reshape(len(means), -1)
         self.inflation_ = float(np.mean(errors**2 / variances[:, None])) or 1.0
         return Prediction(means, self.inflation_ * variances)

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from relaxwl._execution import Deadline, TimeLimitReached, time_limit
+from relaxwl._execution import Deadline, TimeLimitReached, spans, time_limit
 from relaxwl._progress import report
 from relaxwl.learning.folds import Folds, plain_folds, stratified_folds
 from relaxwl.learning.gaussian_process import GaussianProcess, Prediction
@@ -43,6 +44,11 @@ RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
 SLOPES = (-4.0, 5.0)
 # Number of examples as which equal weights of kernels count in classification; see benchmarks/DECISIONS.md.
 PRIOR_SIZE = 30.0
+# Largest squared distance of equal examples, in units of the mean diagonal of each kernel; and the number of distinct
+# examples from which on equal ones are joined.
+SAME, LEAST_DISTINCT = 1e-9, 10
+# Number of rows of Gram matrices that are compared at a time.
+ROWS_AT_ONCE = 512
 # Minimum share of a kernel in a covariance for it to be listed in reports.
 LEAST_SHARE = 0.005
 
@@ -190,44 +196,92 @@ class ProcessHead(Head):
         Return the leave-one-out predictions, the out-of-fold means (n, n_columns), and the examples in the order of the
         folds.
         """
-        names, matrices, n = list(blocks), list(blocks.values()), len(targets)
-        folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, self.options.groups) if n > 1 else []
+        # Examples that no kernel distinguishes are one observation, whose noise is that of a mean. As different points
+        # of equal value they would have a high likelihood without any noise, and the model would be sure of everything.
+        rows, member = distinct_examples(blocks)
+        names, n = list(blocks), len(rows)
+        matrices = [block if n == len(targets) else block[np.ix_(rows, rows)] for block in blocks.values()]
+        sums: Float64 = np.bincount(member, weights).astype(np.float64)
+        means_of_rows = np.column_stack([np.bincount(member, own) for own in _weighted(targets, weights).T])
+        values = means_of_rows / sums[:, None]
+        counts = None if not np.ptp(sums) else sums if weights is None else sums / sums.mean()
+        groups = None if self.options.groups is None else _joined(self.options.groups, member)
+
+        folds = plain_folds(n, self.options.seed + 1, CALIBRATION_FOLDS, groups) if n > 1 else []
         parts = [test for _, test in folds]
-        process = self.process = fitted_process(matrices, targets, self.options, weights, parts, self.left_out)
+        process = self.process = fitted_process(matrices, values, self.options, counts, parts, self.left_out)
 
         # The models of the folds calibrate sets and intervals: each predicts the examples that it did not see.
         duals, means = process.without(parts)
         n_columns = targets.shape[1]
         self.fold_duals, self.fold_means = duals.reshape(-1, n, n_columns), means.reshape(-1, n_columns)
-        out_of_fold = np.zeros((n, targets.shape[1]))
+        out_of_fold = np.zeros((n, n_columns))
         for part, dual, mean in zip(parts, duals, means, strict=True):
             out_of_fold[part] = mean + process.covariances(matrices, part) @ dual
-        if process.sample_ is None:
-            left_out = process.leave_one_out(self.options.groups)
-        else:
+        if process.sample_ is not None:
             left_out = process.calibrate(matrices, out_of_fold)
+        else:
+            left_out = process.leave_one_out(groups)
         process.forget_parts()
-        self.calibration, held_out = _calibrated(folds, np.zeros(n, np.int64))
+        held_out = [(train, np.flatnonzero(np.isin(member, test))) for train, test in folds]
+        self.calibration, in_order = _calibrated(held_out, np.zeros(len(targets), np.int64))
 
         # Blocks without weight are dropped, so that predictions need not compute them.
         self.weights = dict(zip(names, process.weights_.tolist(), strict=True))
         used = [place for place, name in enumerate(names) if self.weights[name] > 0] or list(range(len(names)))
         self.blocks = [names[place] for place in used]
         process.weights_ = process.weights_[used]
-        self.rows, self.chosen = np.arange(n), "Gaussian process"
-        return left_out, out_of_fold, held_out
+        self.rows, self.chosen = rows, "Gaussian process"
+        return Prediction(left_out.mean[member], left_out.variance[member]), out_of_fold[member], in_order
 
     def _set_tried(self, score: float) -> None:
         self.tried = (Trial(self.chosen, score, weights_text(self.weights)),)
 
-    def predict(self, blocks: Blocks, own: Blocks) -> Prediction:
-        """Return means (n_objects, n_columns) and variances of new measurements (n_objects,)."""
-        return self.process.predict([blocks[name] for name in self.blocks], [own[name] for name in self.blocks])
+    def means(self, blocks: Blocks) -> Float64:
+        """Return the means (n_objects, n_columns)."""
+        return self.process.means([blocks[name] for name in self.blocks])
 
-    def _predicted_by_folds(self, blocks: Blocks) -> Float64:
+    def _means_by_folds(self, blocks: Blocks) -> Float64:
         """Return the means by the model of each fold: (n_objects, n_folds, n_columns)."""
         cross = sum(weight * blocks[name] for weight, name in zip(self.process.weights_, self.blocks, strict=True))
         return np.asarray(np.einsum("mn,fnc->mfc", cross, self.fold_duals, optimize=True) + self.fold_means)
+
+
+def distinct_examples(blocks: Blocks) -> tuple[Int64, Int64]:
+    """Return the first of the examples that no kernel distinguishes, and which of them each example is.
+
+    If hardly any are distinct, all examples are returned: there would be too few for folds.
+
+    >>> distinct_examples({"linear": np.multiply.outer([1.0, 2, 3, 4, 5, 2], [1.0, 2, 3, 4, 5, 2])})
+    (array([0, 1, 2, 3, 4]), array([0, 1, 2, 3, 4, 1]))
+    """
+    units = {name: float(block.diagonal().mean()) or 1.0 for name, block in blocks.items()}
+    n = len(next(iter(blocks.values())))
+    own = np.sum([block.diagonal() / units[name] for name, block in blocks.items()], axis=0)
+    pairs = []
+    for start, stop in spans(n, ROWS_AT_ONCE):
+        cross = np.sum([block[start:stop] / units[name] for name, block in blocks.items()], axis=0, dtype=np.float64)
+        one, other = np.nonzero(own[start:stop, None] + own - 2 * cross <= SAME * len(units))
+        pairs.append((one + start, other))
+    ones, others = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    links = csr_array((np.ones(len(ones), bool), (ones, others)), shape=(n, n))
+    _, rows, member = np.unique(connected_components(links, directed=False)[1], return_index=True, return_inverse=True)
+    if len(rows) < min(n, LEAST_DISTINCT):
+        return np.arange(n), np.arange(n)
+    order = np.argsort(rows)
+    return rows[order], np.argsort(order)[member]
+
+
+def _weighted(targets: Float64, weights: Float64 | None) -> Float64:
+    return targets if weights is None else targets * weights[:, None]
+
+
+def _joined(groups: Int64, member: Int64) -> Int64:
+    """Return a group for each distinct example, the same if two examples are members of equal groups."""
+    groups = np.unique(groups, return_inverse=True)[1]
+    n = int(member.max()) + 1
+    links = csr_array((np.ones(len(member), bool), (member, n + groups)), shape=(n + int(groups.max()) + 1,) * 2)
+    return np.asarray(connected_components(links, directed=False)[1][:n], np.int64)
 
 
 def fitted_process(
@@ -266,7 +320,7 @@ class ProcessRegressor(ProcessHead):
     task = "regression"
 
     def fit(self, blocks: Blocks, y: Float64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices, numbers, and weights of the examples with a mean of 1."""
+        """Learn from Gram matrices, numbers, and weights of the examples."""
         left_out, means, held_out = self._fit(blocks, y[:, None], weights)
         self._set_tried(self.metric(y, left_out.mean[:, 0], weights))
         errors = np.abs(y[held_out] - means[held_out, 0])
@@ -275,18 +329,18 @@ class ProcessRegressor(ProcessHead):
 
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> tuple[Float64, Float64]:
         """Return means by the model of each fold, and standard deviations, which hardly depend on the fold."""
-        means = self._predicted_by_folds(blocks)[:, :, 0]
+        means = self._means_by_folds(blocks)[:, :, 0]
         stds = np.sqrt(self.predict(blocks, own).variance)
         return means, np.broadcast_to(stds[:, None], means.shape)
 
     def predict(self, blocks: Blocks, own: Blocks) -> Prediction:
         """Return mean and variance of a new measurement of each object."""
-        found = super().predict(blocks, own)
+        found = self.process.predict([blocks[name] for name in self.blocks], [own[name] for name in self.blocks])
         return Prediction(found.mean[:, 0], found.variance)
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the predictions as a column."""
-        return self.predict(blocks, own).mean[:, None]
+        return self.means(blocks)
 
 
 class ProcessClassifier(ProcessHead):
@@ -300,13 +354,13 @@ class ProcessClassifier(ProcessHead):
     intercepts: Float64
 
     def fit(self, blocks: Blocks, codes: Int64, weights: Float64 | None = None) -> Self:
-        """Learn from Gram matrices, class codes from 0 on, and weights of the examples with a mean of 1."""
+        """Learn from Gram matrices, class codes from 0 on, and weights of the examples."""
         n_classes = int(codes.max()) + 1
         members = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
         self.options = replace(self.options, prior_size=PRIOR_SIZE)
         left_out, means, held_out = self._fit(blocks, np.where(members, 1.0, -1.0), weights)
         # Weights count in the calibration too, which would otherwise move the balance of the classes back.
-        scores = _in_deviations(left_out.mean, left_out.variance)
+        scores = left_out.mean
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes, weights)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_
         # Where kernels tell nothing, the mean without an example is a little lower for its own class. A model that
@@ -318,8 +372,7 @@ class ProcessClassifier(ProcessHead):
             self.intercepts = np.log(shares) if n_classes > 2 else np.log(shares[1:] / shares[0])
         self._set_tried(self.metric(codes, self.probabilities(self._calibrated(scores)), weights))
         self.calibration.codes[:] = codes[held_out]
-        by_folds = self._calibrated(_in_deviations(means[held_out], left_out.variance[held_out]))
-        _score_classes(self.calibration, self.probabilities(by_folds))
+        _score_classes(self.calibration, self.probabilities(self._calibrated(means[held_out])))
         return self
 
     @property
@@ -329,14 +382,13 @@ class ProcessClassifier(ProcessHead):
 
     def fold_outputs(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return class probabilities by the model of each fold."""
-        variances, means = self.predict(blocks, own).variance, self._predicted_by_folds(blocks)
-        of_folds = (self._calibrated(_in_deviations(one, variances)) for one in means.swapaxes(0, 1))
-        tables = [self.probabilities(decisions) for decisions in of_folds]
+        means = self._means_by_folds(blocks)
+        tables = [self.probabilities(self._calibrated(one)) for one in means.swapaxes(0, 1)]
         return np.stack(tables, axis=1) if tables else np.zeros((len(means), 0, self.n_classes))
 
     def decisions(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the logarithm of the probability of each class, up to a constant; the largest entry decides."""
-        return self._calibrated(_in_deviations(*self.predict(blocks, own)))
+        return self._calibrated(self.means(blocks))
 
     def _calibrated(self, scores: Float64) -> Float64:
         """Return one column for each class; for two classes, minus and plus half the logit of the second."""
@@ -349,13 +401,8 @@ class ProcessClassifier(ProcessHead):
 
     def values(self, blocks: Blocks, own: Blocks) -> Float64:
         """Return the mean of the membership of each class."""
-        means = self.predict(blocks, own).mean
+        means = self.means(blocks)
         return np.column_stack([-means, means]) if means.shape[1] == 1 else means
-
-
-def _in_deviations(means: Float64, variances: Float64) -> Float64:
-    """Return the means in units of their deviations, as in a probit model."""
-    return np.asarray(means / np.sqrt(1 + variances)[:, None])
 
 
 class Linear(Head):

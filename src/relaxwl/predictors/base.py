@@ -30,7 +30,7 @@ from relaxwl.inputs import as_collection
 from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel, descendants
 from relaxwl.kernels.persistence import save_model
-from relaxwl.learning.heads import Calibration, Linear, Options, weights_text
+from relaxwl.learning.heads import Calibration, Linear, Options, ProcessRegressor, weights_text
 from relaxwl.learning.linear import take_rows
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
 from relaxwl.predictors.blocks import COMBINED, KernelBlocks
@@ -605,6 +605,7 @@ class GraphPredictor(GraphEstimator):
     def _split_scores(self, objects: Objects, target: Target, number: int, held_out: Int64) -> Calibration:
         """Return the nonconformity scores of the held-out objects under the model of the others."""
         head = self._heads[number]
+        self._factor([number])
         rows = np.intersect1d(target.rows, held_out)[: None if head else 0]
         values, zeros = target.values[np.searchsorted(target.rows, rows)], np.zeros(len(rows), np.int64)
         scores = [np.zeros(0)]
@@ -621,6 +622,7 @@ class GraphPredictor(GraphEstimator):
         """Yield the outputs of the models of the folds (or of the model without held-out objects), and scores."""
         check_coverage(coverage)
         head, split = self._heads[number], bool(self._split)
+        self._factor([number])
         for batch in self._batches(X, extra):
             (arrays,) = self._inputs(batch, [number])
             outputs = head.outputs(*arrays) if split else head.fold_outputs(*arrays)
@@ -699,6 +701,15 @@ class GraphPredictor(GraphEstimator):
         for some in wanted:  # one after the other, because each may be a copy
             places = np.searchsorted(rows, some)
             yield blocks if len(some) == len(rows) else {name: of[:, places] for name, of in blocks.items()}, own
+
+    def _factor(self, numbers: Sequence[int]) -> None:
+        """Factor the covariances of regressors that were loaded from a file, for standard deviations."""
+        for number in numbers:
+            head = self._heads[number]
+            if isinstance(head, ProcessRegressor) and not hasattr(head.process, "factor_"):
+                rows = head.rows if head.process.sample_ is None else head.rows[head.process.sample_]
+                blocks = self._blocks.matrices(self._blocks.training(rows))
+                head.process.factor([blocks[name] for name in head.blocks])
 
     def _explainable(self, X: Any) -> Any:
         """Return the objects if they can be explained in bounded time; raise an error otherwise."""

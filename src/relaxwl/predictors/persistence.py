@@ -158,17 +158,10 @@ def _check_calibration(calibration: Calibration, n_folds: int, n_classes: int) -
 
 
 def _check_process(process: GaussianProcess) -> None:
-    n_objects, n_factored = len(process.dual_), len(process.dual_)
+    n_objects, n_columns = len(process.dual_), len(process.mean_)
     if process.sample_ is not None:
-        n_factored = len(process.sample_)
         _ascending(process.sample_, "sample_", n_objects)
-    n_columns = len(process.mean_)
-    _shaped(process, dual_=(n_objects, n_columns), _residuals=(n_objects, n_columns), _noise_ratios=(n_objects,))
-    _shaped(process, _whitened_ones=(n_factored,), factor_=(n_factored, n_factored))
-    require(process.factor_.diagonal().min(initial=1.0) >= TINY, "factor_ must be above 0 on its diagonal")
-    require(process.inflation_ is not None, "inflation_ must be a number")
-    ones = process._whitened_ones
-    require(ones @ ones >= TINY, "_whitened_ones must not vanish")
+    _shaped(process, dual_=(n_objects, n_columns), ratios_=(n_objects,))
 
 
 def _check_processes(head: Any) -> None:
@@ -206,9 +199,9 @@ record(
 _calibrated = {"calibration": of(Calibration), "n_examples": whole(least=1)}
 record(
     GaussianProcess, _check_process, weights_=vector(np.float64, least=0, most=HUGE), noise_=number(0, HUGE),
-    jitter_=number(0, HUGE), mean_=_line, log_likelihood_=number(), packed_factor=_line, dual_=_table,
-    _residuals=_table, _noise_ratios=vector(np.float64, least=0, most=HUGE), _whitened_ones=_line, is_table_=of(bool),
-    sample_=optional(vector(np.int64)), inflation_=optional(POSITIVE),
+    jitter_=number(0, HUGE), mean_=_line, log_likelihood_=number(), dual_=_table,
+    ratios_=vector(np.float64, least=0, most=HUGE), is_table_=of(bool), sample_=optional(vector(np.int64)),
+    inflation_=POSITIVE,
 )  # fmt: skip
 _processes = {
     "process": of(GaussianProcess), "blocks": listed(text, MAX_BLOCKS, 1),

@@ -135,13 +135,18 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         """
         check_is_fitted(self)
         numbers = range(len(self._heads))
-        parts = [
-            [head.predict(*arrays) for head, arrays in zip(self._heads, self._inputs(batch, numbers), strict=True)]
-            for batch in self._batches(X, extra)
-        ]
-        nothing = np.zeros((0, len(self._heads)))
-        mean = np.concatenate([nothing, *(np.column_stack([one.mean for one in part]) for part in parts)])
-        std = np.sqrt(np.concatenate([nothing, *(np.column_stack([one.variance for one in part]) for part in parts)]))
+        means, variances = [np.zeros((0, len(self._heads)))], [np.zeros((0, len(self._heads)))]
+        if return_std:
+            self._factor(numbers)
+        for batch in self._batches(X, extra):
+            pairs = list(zip(self._heads, self._inputs(batch, numbers), strict=True))
+            if return_std:
+                found = [head.predict(*arrays) for head, arrays in pairs]
+                means.append(np.column_stack([one.mean for one in found]))
+                variances.append(np.column_stack([one.variance for one in found]))
+            else:
+                means.append(np.column_stack([head.values(*arrays)[:, 0] for head, arrays in pairs]))
+        mean, std = np.concatenate(means), np.sqrt(np.concatenate(variances))
         if not self._is_table:
             mean, std = mean[:, 0], std[:, 0]
         return (mean, std) if return_std else mean
@@ -215,5 +220,5 @@ class GraphRegressor(RegressorMixin, GraphPredictor):
         return f"targets from {y.min():.4g} to {y.max():.4g}", score(y, left_out_mean), "mean predictor"
 
     def _predicted(self, number: int, arrays: tuple[Any, ...]) -> tuple[Any, Int64]:
-        mean = self._heads[number].predict(*arrays).mean
+        mean = self._heads[number].values(*arrays)[:, 0]
         return mean, np.zeros(len(mean), np.int64)
