@@ -68,8 +68,8 @@ print(f"conformal intervals: {np.mean((lower <= y) & (y <= upper)):.0%} of the m
 print(f"mean ± 1.645 std:    {np.mean(np.abs(mean - y) <= 1.645 * std):.0%}")
 
 # %%
-# **New molecules.** ``novelty`` above 1 marks molecules whose atoms are farther from the clusters of the model than
-# those of 95 % of the training molecules. Their predictions are extrapolations.
+# **New molecules.** ``novelty`` is a p-value: below 0.05 a molecule is farther from the training molecules than 95 % of
+# these are from each other, and its prediction is an extrapolation.
 
 for name, text in {
     "1-nonanol": "CCCCCCCCCO",
@@ -77,7 +77,7 @@ for name, text in {
     "caffeine": "Cn1cnc2c1c(=O)n(C)c(=O)n2C",
 }.items():
     value, spread = (array[0] for array in model.predict([text], return_std=True))
-    print(f"{name}: {value:.0f} ± {spread:.0f} °C, novelty {model.novelty([text])[0]:.1f}")
+    print(f"{name}: {value:.0f} ± {spread:.0f} °C, novelty {model.novelty([text])[0]:.2f}")
 
 # %%
 # **Atoms.** Orange atoms raise the predicted boiling point, blue atoms lower it.

@@ -54,8 +54,8 @@ print(f"mean confidence {confidence.mean():.2f}, share of correct predictions {c
 # **Novelty.** Values above 1 mark networks that are unlike the training data, here random regular graphs.
 
 others = [nx.random_regular_graph(14, 60, seed=seed) for seed in range(20)]
-print(f"novelty above 1: {np.mean(model.novelty(test) > 1):.0%} of the new networks,", end=" ")
-print(f"{np.mean(model.novelty(others) > 1):.0%} of the regular graphs")
+print(f"novelty below 0.05: {np.mean(model.novelty(test) < 0.05):.0%} of the new networks,", end=" ")
+print(f"{np.mean(model.novelty(others) < 0.05):.0%} of the regular graphs")
 
 # %%
 # **Explanation.** Effects of nodes on the predicted class; ``write_effects`` writes a self-contained HTML page.

@@ -365,8 +365,8 @@ def _fit(commands: Any) -> None:
 def _predict(commands: Any) -> None:
     parser = _add(commands, "predict", "predict:run_predict", "predict classes or numbers of graphs",
                   "Reads a model that 'relaxwl fit' wrote and a data set; writes a CSV file with a row for each graph: "
-                  "the prediction, probabilities of classes or the standard deviation (std), and novelty (above 1: "
-                  "less similar to the training graphs than 95 % of these are to each other). Columns of several "
+                  "the prediction, probabilities of classes or the standard deviation (std), and novelty (a "
+                  "p-value: below 0.05 a graph is unlike the training graphs). Columns of several "
                   "targets begin with the name of the target.",
                   "relaxwl predict model.rwl MUTAG.zip -o predictions.csv")
     option = parser.add_argument

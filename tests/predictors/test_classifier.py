@@ -170,9 +170,8 @@ def test_vectors_beside_the_graphs_join():
 
 
 def test_strange_graphs_are_novel(fitted):
-    own = fitted.novelty(GRAPHS[TRAIN])
-    assert np.quantile(own, 0.95) == pytest.approx(1.0)
-    assert fitted.novelty([nx.complete_graph(40)])[0] > own.max()
+    assert fitted.novelty([nx.complete_graph(40)])[0] < 0.05
+    assert np.median(fitted.novelty(GRAPHS[TEST])) > 0.1
 
 
 def test_out_of_time_less_is_tried_and_said():
@@ -189,7 +188,6 @@ def test_many_graphs_get_linear_machines(monkeypatch, fitted):
     assert "linear model on features" in str(model.report_)
     probabilities = model.predict_proba(GRAPHS[TEST])
     np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(GRAPHS[TEST]))
-    assert model.novelty(GRAPHS[TEST]).shape == (12,)
     extra = np.column_stack([Y, np.ones(48)])
     with_extra = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN], extra=extra[TRAIN])
     assert with_extra.predict(GRAPHS[TEST], extra=extra[TEST]).shape == (12,)
@@ -235,8 +233,8 @@ def test_kernels_that_do_not_fit_into_memory_are_left_out_and_said(tmp_path, mon
     model = clone(QUICK).fit(GRAPHS[TRAIN], Y[TRAIN])
     assert model.report_.kernels == ("WL", "nodes as vectors of structure", "statistics")
     refused = [line.split(":")[0] for line in model.report_.left_out]
-    assert refused == ["R-WL* with few clusters", "R-WL* with many clusters", "novelty"]
-    assert np.isnan(model.novelty(GRAPHS[TEST])).all()
+    assert refused == ["R-WL* with few clusters", "R-WL* with many clusters"]
+    assert (model.novelty(GRAPHS[TEST]) > 0).all()
     model.save(tmp_path / "model.rwl")
     again = GraphClassifier.load(tmp_path / "model.rwl")
     np.testing.assert_array_equal(again.predict_proba(GRAPHS[TEST]), model.predict_proba(GRAPHS[TEST]))

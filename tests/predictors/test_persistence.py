@@ -29,7 +29,7 @@ def test_a_classifier_comes_back_as_it_was(tmp_path, monkeypatch, extra, many):
     again = GraphClassifier.load(tmp_path / "model.rwl")
     np.testing.assert_array_equal(again.predict_proba(GRAPHS, extra), model.predict_proba(GRAPHS, extra))
     np.testing.assert_array_equal(again.predict(GRAPHS, extra), model.predict(GRAPHS, extra))
-    np.testing.assert_array_equal(again.novelty(GRAPHS), model.novelty(GRAPHS))
+    np.testing.assert_array_equal(again.novelty(GRAPHS, extra), model.novelty(GRAPHS, extra))
     assert again.report_ == model.report_
     assert again.get_params() == model.get_params()
 
@@ -45,13 +45,6 @@ def test_a_regressor_comes_back_as_it_was(tmp_path, monkeypatch, many):
     # The covariance is not in the file, and is factored again when a deviation is asked for.
     deviations = [one.predict(GRAPHS, True, EXTRA)[1] for one in (model, again)]
     np.testing.assert_allclose(*deviations, rtol=1e-6)
-
-
-def test_a_file_without_novelty_gives_none(tmp_path):
-    model = clone(REGRESSOR).fit(GRAPHS, EXTRA[:, 0])
-    del model._novelty  # an optional field, which a file may lack
-    model.save(tmp_path / "model.rwl")
-    assert np.isnan(GraphRegressor.load(tmp_path / "model.rwl").novelty(GRAPHS)).all()
 
 
 def test_labels_edge_labels_attributes_and_paths(tmp_path):
@@ -126,10 +119,7 @@ LAST = [*BLOCKS, "views", "list", -1, "state"]
         ("classes", ["classes_", "list", 1], array(lambda c: c[:1]), "must be one of 1 classes"),
         ("classifier", ["classes_"], array(lambda c: np.where(c, c, np.nan)), "different classes"),
         ("classifier", ["classes_"], array(lambda c: np.arange(1001)), "2 to 1000 classes"),
-        ("classifier", ["_novelty", "state", "usual"], changed("x"), "usual must be a finite number"),
-        ("classifier", ["_novelty", "state", "usual"], changed(1e-320), "usual must not be tiny"),
-        ("classifier", ["_novelty", "state", "units"], array(lambda units: units * 0), "units must contain numbers"),
-        ("classifier", ["_novelty", "state", "units"], array(lambda units: units[:-1]), "units_ must be of shape"),
+        ("classifier", ["_novelty", "state", "reference"], array(lambda r: np.arange(9.0)[::-1]), "must ascend"),
         ("classifier", ["report_", "state", "score"], changed("x"), "score must be a finite number"),
         ("regressor", ["report_"], changed({"object": "FitReports", "number": 10**6, "state":
             {"names": {"tuple": []}, "reports": {"tuple": []}}}), "a report for each head"),

@@ -18,9 +18,9 @@ FOUND = NodeEffects(GRAPH, "good & new", 0.5, np.array([0.4, -0.2, 0.0]))
 
 
 def test_the_page_says_what_there_is():
-    page = render_effects([FOUND], report=REPORT, novelty=[1.2], truth=["bad"])
+    page = render_effects([FOUND], report=REPORT, novelty=[0.012], truth=["bad"])
     assert (
-        "Graph 0: class good &amp; new, decision value 0.5 (true: bad); novelty 1.20, unlike the training graphs"
+        "Graph 0: class good &amp; new, decision value 0.5 (true: bad); novelty p = 0.012, unlike the training graphs"
         in page
     )
     assert "80.0 %" in page
@@ -67,12 +67,12 @@ def test_molecules_stand_with_their_clusters(tmp_path):
                     _find_clusters=lambda: [cluster]),
         NodeEffects(GRAPH, "soluble", 0.5, np.array([0.0, 1.0, 0.0]), molecule=chem.MolFromSmiles("CC#N")),
     ]  # fmt: skip
-    write_effects(found, tmp_path / "page.html", title="Small & few", novelty=[0.125, 2.0], truth=["<soluble>", None])
+    write_effects(found, tmp_path / "page.html", title="Small & few", novelty=[0.125, 0.02], truth=["<soluble>", None])
     page = (tmp_path / "page.html").read_text()
     assert "<title>Small &amp; few" in page
-    assert "<h2>CCO: predicted 0.5 (true: &lt;soluble&gt;); novelty 0.12</h2>" in page
+    assert "<h2>CCO: predicted 0.5 (true: &lt;soluble&gt;); novelty p = 0.12</h2>" in page
     assert (
-        "<h2>CC#N: class soluble, decision value 0.5 (true: None); novelty 2.00, unlike the training graphs</h2>"
+        "<h2>CC#N: class soluble, decision value 0.5 (true: None); novelty p = 0.02, unlike the training graphs</h2>"
         in page
     )
     assert page.count("<figure") == 3

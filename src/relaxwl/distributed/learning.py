@@ -19,13 +19,15 @@ from relaxwl.distributed.fitting import ShardPart, ShardParts
 from relaxwl.distributed.fitting import fit as fit_kernel
 from relaxwl.distributed.shards import ShardedCollection
 from relaxwl.distributed.tasks import Cluster, current_tasks
+from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.levels import FAN_IN, Handle
+from relaxwl.kernels.statistics import N_RANKED, evenly_spaced
 from relaxwl.learning.linear import Models, Task, add_losses, losses_of, squares_of, values_of
 from relaxwl.molecules.descriptors import descriptor_names, ranked_rows, raw_descriptors
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.predictors.blocks import KernelBlocks
-from relaxwl.predictors.views import CountView, Objects, Similarity, VectorView
+from relaxwl.predictors.views import CountView, Objects, Similarity, StatisticsScaler, VectorView
 
 
 @contextmanager
@@ -48,20 +50,28 @@ def fit_features(blocks: KernelBlocks, shards: ShardedCollection, verbose: int =
 
 
 def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
-    """Fit the scale of descriptors to molecules that are evenly spaced among those of all shards."""
+    """Fit the scale of descriptors or statistics to objects that are evenly spaced among those of all shards."""
     parts = ShardParts(shards, current_tasks())
-    found = parts.each("descriptors", descriptors_of_part, parts.share(ranked_rows(shards.n_graphs)))
-    table = parts.joined("descriptors", np.concatenate, found)
-    view.scaler.fit_table(table)
+    if isinstance(view.scaler, StatisticsScaler):
+        rows = evenly_spaced(np.arange(shards.n_graphs), N_RANKED)
+        found = parts.each("statistics", graphs_of_part, parts.share(rows))
+        view.scaler.fit(parts.joined("statistics", GraphCollection.concatenate, found))
+    else:
+        found = parts.each("descriptors", descriptors_of_part, parts.share(ranked_rows(shards.n_graphs)))
+        view.scaler.fit_table(parts.joined("descriptors", np.concatenate, found))
     view.similarities = [Similarity(np.arange(view.n_features()), None, 1.0)]
+
+
+def graphs_of_part(part: ShardPart, rows: Int64) -> GraphCollection:
+    """Return the graphs of a shard that are among ``rows`` of all shards."""
+    graphs: GraphCollection = part.prepared(_itself)
+    return graphs[rows[(rows >= part.first_graph) & (rows < part.first_graph + len(graphs))] - part.first_graph]
 
 
 def descriptors_of_part(part: ShardPart, rows: Int64) -> Float64:
     """Return RDKit's values for the molecules of a shard that are among ``rows`` of all shards."""
-    graphs = part.prepared(_itself)
-    mine = rows[(rows >= part.first_graph) & (rows < part.first_graph + len(graphs))] - part.first_graph
-    names = descriptor_names()
-    return np.array(raw_descriptors(as_molecules(graphs[mine]), names)).reshape(len(mine), len(names))
+    graphs, names = graphs_of_part(part, rows), descriptor_names()
+    return np.array(raw_descriptors(as_molecules(graphs), names)).reshape(len(graphs), len(names))
 
 
 def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) -> Any:

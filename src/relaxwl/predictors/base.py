@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import Deadline, spans
-from relaxwl._memory import MEMORY_SHARE, MemoryRefusal, physical_memory
+from relaxwl._memory import MEMORY_SHARE, physical_memory
 from relaxwl._progress import report
 from relaxwl._validation import (
     GraphEstimator,
@@ -27,7 +27,6 @@ from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels import RelaxedWeisfeilerLehman
 from relaxwl.kernels.base import GraphKernel, descendants
 from relaxwl.kernels.persistence import save_model
 from relaxwl.learning.heads import Calibration, Linear, Options, ProcessRegressor, weights_text
@@ -35,7 +34,7 @@ from relaxwl.learning.linear import take_rows
 from relaxwl.learning.scoring import Score, get_score, rare_class_warning
 from relaxwl.predictors.blocks import COMBINED, KernelBlocks
 from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects, merged_clusters
-from relaxwl.predictors.novelty import Novelty
+from relaxwl.predictors.novelty import N_KEPT, Novelty, mean_distances, normalized
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.targets import Target, check_coverage, read_targets
@@ -52,8 +51,6 @@ N_FACTORED = 500
 CLASS_NOISE = 0.5
 # Maximum number of targets for which weights of kernels are learned; the weights are averaged.
 N_WEIGHED_TARGETS = 6
-# Number of graphs of shards whose distances to cluster centers are the reference of novelty scores.
-N_SAMPLED = 10_000
 NO_MATRICES = "Gram matrices: {}; a linear model on features is used"
 ONE_MATRIX = "a Gram matrix for each kernel: too many {}; "
 LEARNED, EQUAL = "their weights are learned from {:,}", "all weigh the same"
@@ -88,7 +85,7 @@ class GraphPredictor(GraphEstimator):
     # Names of the additional features, if they were given in a data frame.
     extra_names_: list[str] | None = None
     _head_kinds: tuple[type, ...]
-    _novelty: Novelty | None = None
+    _novelty: Novelty
     _seed = 0
 
     things, nodes = "graphs", "nodes"
@@ -192,8 +189,9 @@ class GraphPredictor(GraphEstimator):
         self._plan(views, left_out, n_objects, targets, weights)
         with shards.fit_features(self._blocks, self.verbose) as rows:
             self._fit_heads(rows, targets, weights)
-        sample = shards.sample(N_SAMPLED, self._seed)[0]
-        self._finish(sample.with_parts(given=()), targets)
+        sample = self._objects(shards.sample(N_KEPT, self._seed)[0], None)
+        self._novelty = Novelty.of_features(self._blocks.features(sample))
+        self._finish(targets)
         return self
 
     def _check_shards(self, shards: Any) -> None:
@@ -219,7 +217,12 @@ class GraphPredictor(GraphEstimator):
         combined = not large and self._are_many(len(objects))
         inputs = self._fit_combined(objects, targets) if combined else self._fit_views(objects, large)
         self._fit_heads(inputs, targets, weights)
-        self._finish(objects.graphs, targets)
+        if large:
+            some = np.linspace(0, len(objects) - 1, min(N_KEPT, len(objects))).astype(np.int64)
+            self._novelty = Novelty.of_features(self._blocks.features(objects.take(some)))
+        else:
+            self._novelty = Novelty.of_blocks(inputs, self._similarity_weights())
+        self._finish(targets)
         return self
 
     def _fit_combined(self, objects: Objects, targets: list[Target]) -> dict[str, Any]:
@@ -304,9 +307,8 @@ class GraphPredictor(GraphEstimator):
                 name: float(np.mean([head.weights.get(name, 0.0) for head in learned])) for name in names
             }
 
-    def _finish(self, graphs: GraphCollection, targets: list[Target]) -> None:
-        """Fit the measure of novelty, write the report, and remove views that no head uses."""
-        self._fit_novelty(graphs)
+    def _finish(self, targets: list[Target]) -> None:
+        """Write the report, and remove views that no head uses."""
         reports = [self._report(head, target) for head, target in zip(self._heads, targets, strict=True) if head]
         learned_names = tuple(target.name for head, target in zip(self._heads, targets, strict=True) if head)
         self.report_ = FitReports(learned_names, tuple(reports)) if self._is_table else reports[0]
@@ -316,25 +318,45 @@ class GraphPredictor(GraphEstimator):
             self._blocks.keep({name for head in heads for name in getattr(head, "blocks", head.weights)})
         self.__dict__.pop("_fitted_views", None)
 
-    def novelty(self, X: Any) -> Float64:
-        """Return the distance of objects from the training objects.
+    def novelty(self, X: Any, extra: Any = None) -> Float64:
+        """Return how usual objects are among the training objects, as p-values: small means new.
 
-        The mean distance of the neighborhoods of a graph to the centers of their clusters, divided by the 95 % quantile
-        over the training graphs. NaN if no kernel with cluster centers was fitted.
+        The distance of an object is the mean of 1 minus its normalized similarity with the three nearest training
+        objects, by the kernels and weights of the model. Its p-value is the share of training objects that are at least
+        as far from the others. If training and new objects are exchangeable, 5 % of the new ones have a value below
+        0.05. Linear models compare with a sample of 1,000 training objects.
 
         Parameters
         ----------
         X : as in ``fit``
             The objects.
+        extra : array-like, optional
+            Additional features of the objects, as in ``fit``.
 
         Returns
         -------
         float64 array (n_objects,)
-            The distances; predictions for values above 1 are extrapolations.
+            The p-values; predictions for values below 0.05 are extrapolations.
         """
         check_is_fitted(self)
-        graphs = self._objects(X, None, self._directed).graphs
-        return np.full(len(graphs), np.nan) if self._novelty is None else self._novelty.score(graphs)
+        if self._compares():
+            found = [mean_distances(similarity) for similarity in self._similarities(X, extra)]
+        else:
+            found = [self._novelty.distances(self._blocks.features(batch)) for batch in self._batches(X, extra)]
+        return self._novelty.p_values(np.concatenate([np.zeros(0), *found]))
+
+    def _similarities(self, X: Any, extra: Any) -> Iterator[Float64]:
+        """Yield the normalized similarities between batches of objects and all training objects."""
+        everybody, weights = self._blocks.training(np.arange(self.n_objects_in_)), self._similarity_weights()
+
+        def summed(blocks: Any) -> Float64:
+            return np.asarray(sum(weight * blocks[name] for name, weight in weights.items()))
+
+        others = summed(self._blocks.own(everybody))
+        for batch in self._batches(X, extra):
+            represented = self._blocks.represent(batch)
+            similarity = summed(self._blocks.matrices(represented, everybody))
+            yield normalized(similarity, summed(self._blocks.own(represented)), others)
 
     def kneighbors(self, X: Any, n_neighbors: int = 5, extra: Any = None) -> tuple[Float64, Int64]:
         """Return the nearest training objects by the similarity that the model uses.
@@ -362,20 +384,8 @@ class GraphPredictor(GraphEstimator):
                 f"a linear model of {self.n_objects_in_} {self.things} does not keep them; relaxwl.GraphIndex finds "
                 "neighbors among so many"
             )
-        everybody = self._blocks.training(np.arange(self.n_objects_in_))
-        weights = {name: weight for name, weight in self.kernel_weights_.items() if weight > 0}
-        weights = {} if self._blocks.names == [COMBINED] else weights
-        weights = weights or dict.fromkeys(self._blocks.names, 1.0)
-
-        def summed(blocks: Any) -> Float64:
-            return np.asarray(sum(weight * blocks[name] for name, weight in weights.items()))
-
-        lengths = np.sqrt(np.maximum(summed(self._blocks.own(everybody)), 1e-300))
         distances, indices = [np.zeros((0, n_neighbors))], [np.zeros((0, n_neighbors), np.int64)]
-        for batch in self._batches(X, extra):
-            represented = self._blocks.represent(batch)
-            own = np.sqrt(np.maximum(summed(self._blocks.own(represented)), 1e-300))
-            similarity = summed(self._blocks.matrices(represented, everybody)) / own[:, None] / lengths
+        for similarity in self._similarities(X, extra):
             order = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
             indices.append(order)
             distances.append(np.maximum(1 - np.take_along_axis(similarity, order, axis=1), 0.0))
@@ -534,20 +544,12 @@ class GraphPredictor(GraphEstimator):
         done, score = n_views / (n_views + 1), get_score(self.scoring, self._task)
         return Options(score, self._seed, self.n_jobs, self.verbose, done, deadline)
 
-    def _fit_novelty(self, graphs: GraphCollection) -> None:
-        """Fit a measure of novelty on existing clusters, or on new ones."""
-        views = getattr(self, "_fitted_views", self._blocks.views)
-        fitted = [view.kernel for view in views if isinstance(view, CountView)]
-        relaxed = (kernel for kernel in fitted if isinstance(kernel, RelaxedWeisfeilerLehman))
-        kernel = next((one for one in relaxed if one.base == "subtree"), None)
-        self._novelty = None
-        try:
-            if kernel is None:
-                kernel = RelaxedWeisfeilerLehman(2, 2, max_iter=0, random_state=self._seed, n_jobs=self.n_jobs)
-                kernel.fit(graphs)
-            self._novelty = Novelty(kernel).fit(graphs)
-        except MemoryRefusal as error:
-            self._blocks.left_out.append(f"novelty: {error}")
+    def _similarity_weights(self) -> dict[str, float]:
+        """Return the weights of the blocks by which objects are compared; equal ones if only noise was found."""
+        names = self._blocks.names
+        weights = {name: self.kernel_weights_.get(name, 0.0) for name in names}
+        positive = {name: weight for name, weight in weights.items() if weight > 0}
+        return positive or dict.fromkeys(names, 1.0)
 
     # ------------------------------------------------------------------------------------------- what is predicted
 

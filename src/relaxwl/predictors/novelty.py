@@ -1,85 +1,103 @@
-"""Novelty of graphs, from distances of neighborhoods to the centers of their clusters."""
+"""Novelty: how far an object is from the training objects, as a p-value among them."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from relaxwl.graphs import GraphCollection
+from relaxwl._execution import spans
 from relaxwl.graphs.arrays import Float64
-from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.kernels.levels import RowPlacement, refined
+from relaxwl.kernels.counting import checked_rows
 
-# Number of partitions in use: distances to the centers of more partitions add little information.
-N_CHAINS = 4
-# Share of the fitted graphs with a novelty below 1.
-QUANTILE = 0.95
+# Number of nearest training objects whose mean distance counts.
+N_NEAREST = 3
+# Number of training objects that are kept by models that do not compare with all of them.
+N_KEPT = 1_000
+ROWS_AT_ONCE = 512
+# Distances up to this are 0: those of copies, up to rounding.
+ROUNDING = 1e-7
 
 
+@dataclass(frozen=True, eq=False)
 class Novelty:
-    """Compares the mean distance of a graph's neighborhoods to their clusters with that of the fitted graphs.
+    """Distances of training objects to the nearest others, with which those of new objects are compared.
 
-    The kernel is fitted and relaxed; distances of each depth and partition are divided by their mean over the fitted
-    graphs' nodes.
+    The distance is 1 minus the normalized similarity that the model uses.
+
+    Attributes
+    ----------
+    reference : float64 array (n,)
+        The mean distance of each training object to its nearest others, ascending.
+    features : csr array (n, n_features) or None
+        Features of length 1 of the objects, if the model does not keep its training objects.
     """
 
-    def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
-        self.kernel = kernel
+    reference: Float64
+    features: csr_array | None = None
 
     def to_state(self) -> dict[str, Any]:
         """Return the state for a model file."""
-        return {"kernel": self.kernel, "units": self.units_, "usual": self.usual_}
+        if self.features is None:
+            return {"reference": self.reference}
+        parts = {name: getattr(self.features, name) for name in ("data", "indices", "indptr")}
+        return {"reference": self.reference, **parts, "n_columns": self.features.shape[1]}
 
     @classmethod
-    def from_state(cls, kernel: Any, units: Any, usual: float) -> "Novelty":
-        """Restore a model from the result of :meth:`to_state`."""
-        if not isinstance(kernel, RelaxedWeisfeilerLehman) or not isinstance(units, np.ndarray):
-            raise ValueError("novelty needs a relaxed kernel and units")
-        novelty = cls(kernel)
-        novelty.units_, novelty.usual_ = units, float(usual)
-        return novelty
+    def from_state(cls, reference: Float64, **features: Any) -> "Novelty":
+        """Restore a measure from the result of :meth:`to_state`."""
+        return cls(reference, checked_rows(**features) if features else None)
 
-    def fit(self, graphs: GraphCollection) -> Self:
-        """Measure the graphs that the kernel was fitted on, or a sample of them."""
-        by_node = self._fitted_distances(graphs)
-        means = by_node.mean(axis=1) if by_node.shape[1] else np.ones(len(by_node))
-        self.units_: Float64 = np.where(means > 0, means, 1.0)
-        own = self._mean_of_graphs(graphs, by_node)
-        self.usual_ = float(np.quantile(own, QUANTILE)) if len(own) else 1.0
-        return self
+    @classmethod
+    def of_blocks(cls, blocks: Mapping[str, Float64], weights: Mapping[str, float]) -> "Novelty":
+        """Return the distances between training objects, given their Gram matrices and the weights of these."""
+        diagonals = [weight * blocks[name].diagonal().astype(np.float64) for name, weight in weights.items()]
+        own: Float64 = np.sum(np.array(diagonals), axis=0)
+        found = []
+        for start, stop in spans(len(own), ROWS_AT_ONCE):
+            rows = (weight * blocks[name][start:stop] for name, weight in weights.items())
+            similarity = normalized(np.asarray(sum(rows), np.float64), own[start:stop], own)
+            similarity[np.arange(stop - start), np.arange(start, stop)] = -np.inf  # the object itself
+            found.append(mean_distances(similarity))
+        return cls(np.sort(np.concatenate(found)))
 
-    def score(self, graphs: GraphCollection) -> Float64:
-        """Return 1 for graphs at the 95 % quantile of the fitted graphs, and proportional values for others."""
-        return self._mean_of_graphs(graphs, self._distances(graphs)) / (self.usual_ if self.usual_ > 0 else 1.0)
+    @classmethod
+    def of_features(cls, features: csr_array) -> "Novelty":
+        """Return the distances between some training objects, given their features."""
+        rows = _of_length_one(features)
+        similarity = (rows @ rows.T).toarray()
+        np.fill_diagonal(similarity, -np.inf)
+        return cls(np.sort(mean_distances(similarity)), rows)
 
-    def _fitted_distances(self, graphs: GraphCollection) -> Float64:
-        """Return the result of :meth:`_distances` for the training graphs, from the state of the fit if possible.
+    def distances(self, features: csr_array) -> Float64:
+        """Return the mean distances of new objects to the nearest objects that are kept."""
+        assert self.features is not None
+        return mean_distances((_of_length_one(features) @ self.features.T).toarray())
 
-        Trees are refined again, which is cheap, but not assigned: their clusters and distances are still known.
-        """
-        encoded, rows = self.kernel._encoder(graphs), []
-        for levels in self.kernel.partitions_[:N_CHAINS]:
-            ids, n_below = None, 0
-            for partition in levels:
-                members = partition.members_
-                if not isinstance(members, RowPlacement) or not self.kernel.approximate:
-                    return self._distances(graphs)  # they were already summarized
-                if members.number.sum() != graphs.n_nodes:
-                    return self._distances(graphs)  # a sample of the graphs with other distinct trees
-                _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
-                ids, n_below = members.labels[row_of_node], len(partition)
-                rows += [members.distances[row_of_node]] if partition.depth else []
-        return np.array(rows).reshape(len(rows), graphs.n_nodes)
+    def p_values(self, distances: Float64) -> Float64:
+        """Return the share of training objects that are at least as far from the others, the new one included."""
+        n_nearer = np.searchsorted(self.reference, distances - ROUNDING)
+        return np.asarray((len(self.reference) - n_nearer + 1) / (len(self.reference) + 1))
 
-    def _distances(self, graphs: GraphCollection) -> Float64:
-        """Return the distances (n_chains · n_depths, n_nodes) of nodes' trees to their centers."""
-        rows = [
-            found.distances(partition.centers, self.kernel.n_jobs)[found.row_of_node]
-            for partition, found in self.kernel.assignments(graphs, N_CHAINS)
-            if partition.depth > 0
-        ]
-        return np.array(rows).reshape(len(rows), graphs.n_nodes)
 
-    def _mean_of_graphs(self, graphs: GraphCollection, by_node: Float64) -> Float64:
-        values = (by_node / self.units_[:, None]).mean(axis=0) if len(by_node) else np.zeros(graphs.n_nodes)
-        sums = np.bincount(graphs.graph_of_node, values, minlength=len(graphs))
-        return np.asarray(sums / np.maximum(graphs.node_counts, 1), np.float64)
+def normalized(similarity: Float64, own: Float64, others: Float64) -> Float64:
+    """Return similarities with those of objects with themselves scaled to 1."""
+    lengths, other_lengths = (np.sqrt(np.maximum(values, 1e-300)) for values in (own, others))
+    return np.asarray(similarity / lengths[:, None] / other_lengths)
+
+
+def mean_distances(similarity: Float64) -> Float64:
+    """Return 1 minus the mean of the largest similarities of each row; -inf marks an object itself."""
+    n_nearest = min(N_NEAREST, int((similarity > -np.inf).sum(axis=1).min(initial=similarity.shape[1])))
+    if not n_nearest:
+        return np.zeros(len(similarity))
+    nearest = np.partition(similarity, similarity.shape[1] - n_nearest, axis=1)[:, -n_nearest:]
+    return np.asarray(np.maximum(1 - nearest.mean(axis=1), 0.0))
+
+
+def _of_length_one(features: csr_array) -> csr_array:
+    lengths = np.sqrt(np.asarray(features.multiply(features).sum(axis=1)).ravel())
+    scaled: csr_array = features.astype(np.float64)
+    scaled.data = scaled.data / np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(scaled.indptr))
+    return scaled

@@ -46,7 +46,7 @@ from relaxwl.learning.heads import (
     Trial,
 )
 from relaxwl.predictors.blocks import COMBINED, KernelBlocks
-from relaxwl.predictors.novelty import N_CHAINS, Novelty
+from relaxwl.predictors.novelty import Novelty
 from relaxwl.predictors.report import FitReport, FitReports
 from relaxwl.predictors.views import ColumnScaler, CountView, Similarity, StatisticsScaler, VectorView
 
@@ -233,16 +233,18 @@ def _classes(value: Any, what: str, least: int = 2) -> None:
 
 
 def _check_novelty(novelty: Novelty) -> None:
-    levels = novelty.kernel.partitions_
-    _shaped(novelty, units_=(min(len(levels), N_CHAINS) * (len(levels[0]) - 1),))
-    require(novelty.usual_ == 0 or novelty.usual_ >= TINY, "usual must not be tiny")
+    require((np.diff(novelty.reference) >= 0).all(), "reference must ascend")
 
 
 def _check_reports(reports: FitReports) -> None:
     require(len(reports.names) == len(reports.reports), "there must be a name for each report")
 
 
-record(Novelty, _check_novelty, kernel=of(CountKernel), units=vector(np.float64, least=TINY), usual=number(0))
+_places = absent(vector((np.int32, np.int64)))
+record(
+    Novelty, _check_novelty, reference=vector(np.float64, least=0, most=HUGE), indices=_places, indptr=_places,
+    data=absent(vector(np.float64, least=-HUGE, most=HUGE)), n_columns=absent(whole()),
+)  # fmt: skip
 record(Trial, name=text, score=number(nan=True), detail=text)
 record(
     FitReport, task=text, metric=text, validation=text, tried=listed(of(Trial), 1000, 1, tuple), chosen=text,
@@ -258,7 +260,7 @@ fitted(
     "GraphPredictor", report_=of((FitReport, FitReports)),
     kernel_weights_=optional(mapped(number(0, HUGE), MAX_BLOCKS)),
     names_=optional(listed(optional(text), kind=tuple)), columns_=optional(mapped(of((str, list)))),
-    _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=optional(of(Novelty)),
+    _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty),
     _takes_extra=of(bool), extra_names_=absent(optional(listed(text))),
     _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
     n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),

@@ -18,7 +18,14 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
 from relaxwl.kernels.gram import Products, by_rows
-from relaxwl.kernels.statistics import GraphStatistics, QuantileRanks, manhattan_distances, median_distance
+from relaxwl.kernels.statistics import (
+    N_RANKED,
+    GraphStatistics,
+    QuantileRanks,
+    evenly_spaced,
+    manhattan_distances,
+    median_distance,
+)
 from relaxwl.learning.relevance import column_weights
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
@@ -508,15 +515,18 @@ class StatisticsScaler:
     def __init__(self, n_jobs: int | None = None) -> None:
         self.statistics = GraphStatistics(n_jobs)
 
+    def fit(self, X: Any) -> None:
+        """Learn the columns and their ranks from graphs."""
+        self.ranks = QuantileRanks.fit(self.statistics.fit(X).transform(X))
+
     def fit_transform(self, X: Any) -> Float64:
-        """Learn the columns and their ranks, and return the quantiles."""
-        table = self.statistics.fit(X).transform(X)
-        self.ranks = QuantileRanks.fit(table)
-        return self.ranks.transform(table)
+        """Learn from evenly spaced graphs, as on shards, and return the quantiles of all."""
+        self.fit(X[evenly_spaced(np.arange(len(X)), N_RANKED)])
+        return self.transform(X)
 
     def transform(self, X: Any) -> Float64:
-        """Return the quantiles."""
-        return self.ranks.transform(self.statistics.transform(X))
+        """Return the quantiles, which continue linearly beyond the training graphs: what is far away stays far."""
+        return self.ranks.transform(self.statistics.transform(X), extend=True)
 
     @property
     def names_(self) -> list[str]:

@@ -85,7 +85,7 @@ def render_effects(
     report : FitReport, optional
         The predictor's ``report_``.
     novelty : sequence of float, optional
-        The predictor's ``novelty`` of the same graphs; above 1 the page warns.
+        The predictor's ``novelty`` of the same graphs; below 0.05 the page warns.
     truth : sequence, optional
         The true classes or values.
     neighbors : sequence of lists of (distance, name), optional
@@ -129,7 +129,9 @@ def render_effects(
         if truth is not None:
             words += f" (true: {_said(truth[place], decimals)})"
         if novelty is not None:
-            words += f"; novelty {novelty[place]:.2f}" + (", unlike the training graphs" if novelty[place] > 1 else "")
+            words += f"; novelty p = {novelty[place]:.2g}" + (
+                ", unlike the training graphs" if novelty[place] < 0.05 else ""
+            )
         names = list(map(str, node_names[place] if node_names else range(one.graph.n_nodes)))
         sections.append(_section(words, names, one, strongest, neighbors[place] if neighbors else ()))
     kinds = {one.adds_up for one in effects}
