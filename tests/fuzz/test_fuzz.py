@@ -1,7 +1,6 @@
-"""A few cases of every target, and all cases that once were findings."""
+"""A few cases of every target."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,6 @@ pytest.importorskip("resource", reason="faults and limits are made as Unix knows
 
 from fuzz import provocations
 from fuzz.campaign import SHORT_CASES, batches, campaign, run_case, targets
-
-FINDINGS = Path(__file__).with_name("findings.jsonl")
 
 
 def test_the_short_run_knows_all_targets():
@@ -53,10 +50,3 @@ def test_each_round_has_other_cases(tmp_path, capsys):
 def test_some_cases(target):
     for number in range(max(SHORT_CASES[target] // 100, 2)):
         run_case(target, f"test/{target}/{number}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("line", FINDINGS.read_text().splitlines() if FINDINGS.exists() else [])
-def test_what_was_found_once(line):
-    case = json.loads(line)
-    run_case(case["target"], case["seed"])
