@@ -49,9 +49,9 @@ test-bounds: $(STAMP)  ## Run tests of compiled code with its indices checked
 reference: $(STAMP)  ## Compare kernels and predictors with their reference outputs (needs ../shared)
 	@$(BIN)/python tests/reference/compare.py
 
-# A fixed run without MINUTES; with it, one of that length whose seed is printed. Findings: build/fuzz/found.jsonl
+# A fixed run of some three minutes without MINUTES; with it, one of that length whose seed is printed.
 MINUTES ?=
-fuzz: $(STAMP)  ## Run random cases against everything that reads input (MINUTES=30 for a long run)
+fuzz: $(STAMP)  ## Run random cases against everything that reads files (MINUTES=30 for a long run)
 	@echo "Running random cases ..."
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.campaign $(if $(MINUTES),--minutes $(MINUTES))
 

@@ -2,10 +2,13 @@ import hashlib
 import os
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from places import SOURCE
 from platforms import linux, posix
 from relaxwl._storage import atomic_write, check_folder_writable, check_writable, require_regular, sha256
 
@@ -28,6 +31,29 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
         raise error
     assert path.read_bytes() == b"old"
     assert [item.name for item in tmp_path.iterdir()] == ["result.bin"]
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from unittest import mock
+from relaxwl._storage import atomic_write
+
+with mock.patch(sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL)), atomic_write(sys.argv[1]) as file:
+    file.write(b"new" * 10**6)
+"""
+
+
+@posix
+@pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
+def test_a_kill_while_writing_leaves_the_old_file(tmp_path, call):
+    path = tmp_path / "result.bin"
+    path.write_bytes(b"old")
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE.parent)}
+    done = subprocess.run([sys.executable, "-c", KILLED, path, call], env=environment, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_bytes() == b"old"
+    write(path)
+    assert path.read_bytes() == b"new"
 
 
 def test_a_missing_folder_is_named(tmp_path):
