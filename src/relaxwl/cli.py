@@ -18,7 +18,6 @@ from relaxwl.commands.console import (
     UserError,
     discard_output,
     error_text,
-    in_options,
     print_error,
     watch_interrupts,
     write_any_text,
@@ -69,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _check_files(arguments)
             console = Console(arguments.quiet, arguments.json)
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_: console.note(in_options(f"note: {message}"))
+                warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
                 # Imported on demand, so that ``relaxwl --help`` does not load numerics.
                 module, function = arguments.run.split(":")
                 getattr(import_module(f"relaxwl.commands.{module}"), function)(arguments, console)
@@ -79,9 +78,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             # An interrupt may appear as another exception, for example as a failed import.
             if isinstance(error, KeyboardInterrupt) or interrupted():
                 Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
-                # After an interrupt within exec, for example in an import, Python would end by the signal although the
-                # exception was caught; another exec resets this state.
-                exec("")
                 return EXIT_INTERRUPTED
             if arguments.debug:
                 raise
@@ -92,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(error: Exception) -> int:
     """Print the error in one line and return the exit code."""
     if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
-        print_error(in_options(error_text(error)))
+        print_error(error_text(error))
         return EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
         print_error("not enough memory; use fewer or smaller graphs, or a smaller depth")

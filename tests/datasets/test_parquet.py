@@ -1,5 +1,3 @@
-import os
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -341,13 +339,6 @@ def test_texts_are_not_read_as_numbers(tmp_path, column, text):
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "texts.parquet")
     with pytest.raises(ValueError, match=rf"texts\.parquet .*'{text}' is not a number"):
         read_parquet(tmp_path / "texts.parquet")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_a_pipe_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="it is a pipe"):
-        read_parquet(tmp_path / "pipe")
 
 
 def test_empty_names_keep_those_of_others(tmp_path):

@@ -31,9 +31,9 @@ HANG_SECONDS = 600.0
 SHORT_CASES = {
     "tu-folder": 1500,
     "tu-zip": 1000,
-    "model": 300,
-    "predictor": 60,
-    "molecule-model": 40,
+    "model": 500,
+    "predictor": 150,
+    "molecule-model": 100,
     "records": 400,
     "inputs": 1000,
     "molecules": 500,

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from relaxwl._storage import atomic_write
-from relaxwl.commands.console import Console, UserError, in_options
+from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import (
     SHARDS,
     MoleculeSource,
@@ -90,7 +90,7 @@ def run_fit(arguments: Namespace, console: Console) -> None:
     ]  # fmt: skip
     data: dict[str, Any] = {"output": arguments.output, "seconds": report.seconds}
     data |= {"score": report.score, "targets": summary} if several else summary[0]
-    words = [in_options(str(report))]
+    words = [str(report)]
     if held_out is not None:
         score, n_held_out, how = held_out
         first = next(iter(reports.values()))

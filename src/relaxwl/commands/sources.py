@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import cached_property
 from relaxwl._validation import repeated
-from relaxwl.commands.console import OPTIONS, Console, UserError
+from relaxwl.commands.console import Console, UserError, option
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.datasets.fetch import NAME, download_tu
 from relaxwl.datasets.molecules import (
@@ -159,8 +159,8 @@ def reading_options(
     given = {key: value for key in every if (value := getattr(arguments, key, None)) not in (None, False)}
     foreign = next((key for key in given if key not in APPLY[kind]), None)
     if foreign is not None:
-        useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
-        raise UserError(f"{OPTIONS[foreign]} does not apply to {name}, {kind}; options that apply: {useful}")
+        useful = ", ".join(map(option, APPLY[kind])) or "no such option"
+        raise UserError(f"{option(foreign)} does not apply to {name}, {kind}; options that apply: {useful}")
     if remembered is None or remembered.get("kind") != kind:
         return given
     known = {key: value == "yes" if key == "directed" else value for key, value in remembered.items()}
