@@ -39,7 +39,7 @@ PATHS = (
     "dataset", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model", "svg", "page",
     "out", "explorer",
 )  # fmt: skip
-FORMATS = ("text", "markdown", "csv", "latex")
+FORMATS = ("text", "markdown", "csv")
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
     ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"

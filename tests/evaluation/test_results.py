@@ -191,7 +191,7 @@ def test_names_that_are_no_unicode_can_be_kept(tmp_path, toy):
                              store=store, dataset="d\udce9")  # fmt: skip
     assert set(store.load().predictions(r"d\udce9", r"k\udce9").ravel()) <= set(classes)
     assert [record.targets for record in store.load().folds] == [record.targets for record in results.folds]
-    for form in ("text", "markdown", "csv", "latex"):
+    for form in ("text", "markdown", "csv"):
         results.table(form).encode()
 
 

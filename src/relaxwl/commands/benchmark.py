@@ -21,7 +21,7 @@ from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"
 # Formats in which the table of accuracies is written, and their file extensions.
-TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
+TABLES = (("markdown", "md"), ("csv", "csv"))
 
 
 def run(arguments: Namespace, console: Console) -> None:
