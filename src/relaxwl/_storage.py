@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 _HELD_BYTES = 2**24
 # Paths that refer to open files of a process, which would not see that a file is replaced.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-_SUFFIX = ".relaxwl.tmp"
+TEMPORARY_SUFFIX = ".relaxwl.tmp"
 # Seconds to wait between attempts: Windows does not replace open files, and virus scanners open them for a moment.
 _WAITS = (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ()
 # Maximum unpacked size of a file: a constant number of bytes, plus this many for each of its bytes.
@@ -121,7 +121,7 @@ def naming_file(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(_SUFFIX)):
+        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(TEMPORARY_SUFFIX)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
 
@@ -163,4 +163,4 @@ def _try_beside(path: Path) -> None:
 
 def _temporary_beside(path: Path) -> Path:
     # Not derived from the file's own name, which may already have the maximum length.
-    return path.with_name(f".{secrets.token_hex(8)}{_SUFFIX}")
+    return path.with_name(f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
