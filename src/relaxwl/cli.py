@@ -40,6 +40,8 @@ PATHS = (
     "out", "explorer",
 )  # fmt: skip
 FORMATS = ("text", "markdown", "csv")
+TASKS = ("auto", "classification", "regression")
+TASK_HELP = "kind of the targets (default: numbers that are whole and repeat are classes)"
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
     ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"
@@ -222,8 +224,8 @@ def _benchmark(commands: Any) -> None:
            "the default), or on training graphs only (the default with --splits)")
     option("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a folder with "
            "NAME.json), random:20 for random parts, scaffold:5 for molecules")
-    option("--task", choices=("classification", "regression"), default="classification",
-           help="default classification; regression with molecules, auto or stats-rf")
+    option("--task", choices=TASKS, default="auto",
+           help=f"{TASK_HELP}; regression with molecules, auto or stats-rf")
     option("--solver", choices=("path", "libsvm"), default="path", help="solver of the SVMs in model "
            "selection: built-in, or that of scikit-learn (slower, same table)")
     option("--folds", type=_whole(2), default=10, help="number of outer folds (default 10)")
@@ -347,8 +349,7 @@ def _fit(commands: Any) -> None:
            help="number of kernels and settings tried (default balanced; not for molecules)")
     option("--time-limit", type=_above_zero(), metavar="SECONDS", help="approximate time limit (not for "
            "molecules)")
-    option("--task", choices=("auto", "classification", "regression"), default="auto",
-           help="kind of the targets (default: inferred from the file)")
+    option("--task", choices=TASKS, default="auto", help=TASK_HELP)
     option("--scoring", metavar="SCORE", help="score for model selection and output: "
            f"{SCORES} (default accuracy or rmse)")
     option("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, chosen at "
@@ -401,6 +402,7 @@ def _explain(commands: Any) -> None:
            help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees are too large to draw)")
     option("--partitions", type=_whole(1), default=1, help="number of partitions (default 1)")
     option("--edge-labels", action="store_true", help="use edge labels")
+    option("--task", choices=TASKS, default="auto", help=TASK_HELP)
     _add_reading_options(parser)
 
 
