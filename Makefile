@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Options for pytest: make test PYTEST_OPTIONS="-k shards"
 PYTEST_OPTIONS ?=
 
-.PHONY: help demo test coverage test-slow test-bounds reference fuzz mutate lint format bench docs wheel-test clean-cache clean
+.PHONY: help demo test coverage test-slow test-bounds reference fuzz lint format bench docs wheel-test clean-cache clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -49,14 +49,11 @@ test-bounds: $(STAMP)  ## Run tests of compiled code with its indices checked
 reference: $(STAMP)  ## Compare kernels and predictors with their reference outputs (needs ../shared)
 	@$(BIN)/python tests/reference/compare.py
 
-# A fixed run without MINUTES; with it, one of that length whose seed is printed. Findings: build/fuzz/found.jsonl
+# A fixed run of some three minutes without MINUTES; with it, one of that length whose seed is printed.
 MINUTES ?=
-fuzz: $(STAMP)  ## Run random cases against everything that reads input (MINUTES=30 for a long run)
+fuzz: $(STAMP)  ## Run random cases against everything that reads files (MINUTES=30 for a long run)
 	@echo "Running random cases ..."
 	@PYTHONPATH=src:tests $(BIN)/python -m fuzz.campaign $(if $(MINUTES),--minutes $(MINUTES))
-
-mutate: $(STAMP)  ## Change the code in small places and see whether tests notice (SAMPLE=25 of each folder)
-	@$(BIN)/python tests/mutation/run.py --sample $(or $(SAMPLE),25)
 
 lint: $(STAMP)  ## Check style, types and the import direction
 	@echo "Checking style, types and imports ..."
@@ -66,7 +63,7 @@ lint: $(STAMP)  ## Check style, types and the import direction
 	@$(BIN)/lint-imports
 	@$(BIN)/oxlint --config .oxlintrc.json src
 	@$(BIN)/codespell
-	@$(BIN)/python -m pytest -q tests/test_words.py tests/docs/test_docstrings.py  # words, numpydoc
+	@$(BIN)/python -m pytest -q tests/docs/test_docstrings.py
 
 format: $(STAMP)  ## Put the code into the house style
 	@$(BIN)/ruff check --fix .

@@ -34,7 +34,7 @@ SETS = [
     "PROTEINS_full", "IMDB-MULTI", "AIDS", "Letter-med", "NCI1", "Mutagenicity", "REDDIT-BINARY", "Tox21_AHR", "DD",
     "DBLP_v1",
 ]  # fmt: skip
-# Sets whose scores on outer folds informed the design of GraphClassifier (decisions 1 to 11 of docs/history.md).
+# Sets whose scores on outer folds informed the design of GraphClassifier (decisions 1 to 11 of DECISIONS.md).
 DESIGN_SETS = [
     "MUTAG", "PTC_MR", "BZR", "EGO-1", "Synthie", "IMDB-BINARY", "PROTEINS", "PROTEINS_full", "IMDB-MULTI", "NCI1",
     "Mutagenicity",

@@ -11,9 +11,6 @@ import hypothesis
 import numpy as np
 import pytest
 
-# A program that needs coverage and a Unix; it has no doctests.
-collect_ignore = ["mutation"]
-
 # No deadlines: the first call of a compiled function takes seconds, and machines are noisy.
 hypothesis.settings.register_profile("relaxwl", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("relaxwl")

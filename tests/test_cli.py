@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,15 +48,9 @@ def test_what_is_read_is_not_written_over(dataset, tmp_path, capsys):
 @linux
 @pytest.mark.parametrize(
     ("output", "message"),
-    [
-        ("/dev/full", "relaxwl: /dev/full: No space left on device\n"),
-        ("{tmp}/pipe", "pipe: no process reads from this pipe\n"),
-        ("/proc/nothing", "relaxwl: /proc/nothing: "),
-    ],
+    [("/dev/full", "relaxwl: /dev/full: No space left on device\n"), ("/proc/nothing", "relaxwl: /proc/nothing: ")],
 )
 def test_outputs_that_cannot_be_written(dataset, tmp_path, capsys, output, message):
-    os.mkfifo(tmp_path / "pipe")
-    output = output.format(tmp=tmp_path)
     arguments = ["distance", str(dataset), "--depth", "1", "--nodes", "0:0", "1:3", "--quiet", "--svg", output]
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
@@ -261,7 +256,8 @@ def test_ctrl_c_while_libraries_are_imported_leaves_no_traceback(tmp_path):
         "kernel", "egonets-1", "-o", tmp_path / "K.npz",
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}, preexec_fn=heed_interrupts,
     )  # fmt: skip
-    assert done.returncode == 130
+    # An interrupt within an import ends Python by the signal although the exception was caught.
+    assert done.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in done.stderr
     assert "interrupted" in done.stderr
 

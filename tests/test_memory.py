@@ -32,7 +32,7 @@ def container(folder, limit, usage, stat=""):
 
 def test_what_containers_leave_counts(monkeypatch, tmp_path):
     membership = tmp_path / "membership"
-    monkeypatch.setattr(_memory, "CONTAINERS", [("", tmp_path, "memory.max", "memory.current")])
+    monkeypatch.setattr(_memory, "CONTAINERS", tmp_path)
     monkeypatch.setattr(_memory, "MEMBERSHIP", membership)
     container(tmp_path, "max", 0)
     membership.write_text("0::/outer/inner\n")
@@ -62,9 +62,8 @@ def test_what_ulimit_leaves_counts(monkeypatch, tmp_path):
 
 
 def test_where_the_system_says_nothing_the_machine_counts(monkeypatch, tmp_path):
-    for name in ("MEMORY_INFO", "MEMBERSHIP", "STATUS"):
+    for name in ("MEMORY_INFO", "MEMBERSHIP", "STATUS", "CONTAINERS"):
         monkeypatch.setattr(_memory, name, tmp_path / "missing")
-    monkeypatch.setattr(_memory, "CONTAINERS", ())
     assert _memory.available_memory() <= physical_memory()
 
 

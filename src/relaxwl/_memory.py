@@ -3,20 +3,15 @@
 import math
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 # Maximum share of the available memory that one request may take.
 MEMORY_SHARE = 0.75
 # Share of the physical memory below which requests are not checked, since a check takes longer than most small steps.
 FREE_SHARE = 1e-4
-# Files in which Linux states how much memory is available and to which container (cgroup) this process belongs.
-MEMORY_INFO, MEMBERSHIP = Path("/proc/meminfo"), Path("/proc/self/cgroup")
-# For cgroups version 2 and 1: controllers, folder of containers, and the files with a container's limit and usage.
-CONTAINERS = (
-    ("", Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
-    ("memory", Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
-)
+# Files in which Linux states how much memory is available and to which container (cgroup) this process belongs, and the
+# folder of containers.
+MEMORY_INFO, MEMBERSHIP, CONTAINERS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 # Files in which Linux states the peak memory of this process, and by which it is reset.
 STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -41,31 +36,21 @@ def available_memory() -> float:
     """Return the bytes that this process can still allocate, given free memory and all limits."""
     free = min(physical_memory(), _field(MEMORY_INFO, "MemAvailable:", 1024) or math.inf)
     limits = [free, _limited_memory()]
-    for folder, limit, usage in _containers():
+    # The path of the container in cgroups version 2; inside a container it may be that of the host, and not exist here.
+    try:
+        membership = next(line for line in MEMBERSHIP.read_text().splitlines() if line.startswith("0::"))
+    except (OSError, ValueError, StopIteration):
+        membership = "0::/"
+    inner = CONTAINERS.joinpath(*PurePosixPath(membership[3:]).parts[1:])
+    # A container has at most what those around it have left.
+    for folder in (inner, *(above for above in inner.parents if above.is_relative_to(CONTAINERS))):
         try:
-            most, taken = (float((folder / name).read_text()) for name in (limit, usage))
+            most, taken = (float((folder / name).read_text()) for name in ("memory.max", "memory.current"))
         except (OSError, ValueError):  # no such file, or "max"
             continue
         # The inactive part of the file cache is reclaimed by the system when memory is needed.
         limits.append(most - taken + _field(folder / "memory.stat", "inactive_file", 1))
     return max(min(limits), 0.0)
-
-
-def _containers() -> Iterator[tuple[Path, str, str]]:
-    """Yield the folder of each container, from the outermost in, with the names of its limit and usage."""
-    try:
-        lines = MEMBERSHIP.read_text().splitlines()
-    except (OSError, ValueError):
-        lines = []
-    # The format of a line is number:controllers:path.
-    paths = dict(line.split(":", 2)[1:] for line in lines if line.count(":") > 1)
-    for controllers, root, limit, usage in CONTAINERS:
-        folder = root
-        yield folder, limit, usage
-        # Within a container, the path may be that of the host; then there is no such folder.
-        for part in PurePosixPath(paths.get(controllers, "/")).parts[1:]:
-            folder = folder / part
-            yield folder, limit, usage
 
 
 def _limited_memory() -> float:

@@ -1,7 +1,6 @@
 """Atomic writes, checks of regular files, and checksums."""
 
 import contextlib
-import errno
 import hashlib
 import os
 import secrets
@@ -14,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-# Maximum size up to which output for a pipe or a device is buffered in memory; larger output is buffered on disk.
+# Maximum size up to which output that is written through is buffered in memory; larger output is buffered on disk.
 _HELD_BYTES = 2**24
 # Paths that refer to open files of a process, which would not see that a file is replaced.
 _OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-_SUFFIX = ".relaxwl.tmp"
+TEMPORARY_SUFFIX = ".relaxwl.tmp"
 # Seconds to wait between attempts: Windows does not replace open files, and virus scanners open them for a moment.
 _WAITS = (0.01, 0.05, 0.2, 0.5) if os.name == "nt" else ()
 # Maximum unpacked size of a file: a constant number of bytes, plus this many for each of its bytes.
@@ -31,8 +30,8 @@ CHUNK_BYTES = {zipfile.ZIP_STORED: 2**20, zipfile.ZIP_DEFLATED: 2**18, zipfile.Z
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that replaces ``path`` only on success.
 
-    The target of a symbolic link is replaced, not the link; permissions are kept. Pipes and devices cannot be replaced:
-    the whole content is written to them at the end.
+    The target of a symbolic link is replaced, not the link; permissions are kept. What is no regular file, such as
+    standard output, cannot be replaced: the whole content is written to it at the end.
     """
     path = Path(path)
     with naming_file(path):
@@ -41,7 +40,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with tempfile.SpooledTemporaryFile(_HELD_BYTES) as held:
                 yield cast(BinaryIO, held)
                 held.seek(0)
-                with _opened_through(path) as target:
+                with path.open("ab") as target:
                     shutil.copyfileobj(held, target)
             return
         target_path = path.resolve()
@@ -87,11 +86,12 @@ def check_folder_writable(folder: str | os.PathLike[str]) -> None:
 
 
 def require_regular(path: str | os.PathLike[str]) -> int:
-    """Return the size of a regular file; pipes and devices, which may block or never end, raise an error."""
+    """Return the size of a regular file; others, which may block or never end, raise an error."""
     path = Path(path)
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(f"cannot read {path}: it is {_kind(found.st_mode)}; use a regular file")
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        raise OSError(f"cannot read {path}: it is {kind}; use a regular file")
     return found.st_size
 
 
@@ -121,7 +121,7 @@ def naming_file(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(_SUFFIX)):
+        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(TEMPORARY_SUFFIX)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
 
@@ -135,8 +135,6 @@ def _checked_mode(path: Path) -> int | None:
             raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
     elif stat.S_ISDIR(mode):
         raise IsADirectoryError(f"cannot write {path}: it is a folder; choose a file name")
-    elif stat.S_ISSOCK(mode):
-        raise OSError(f"cannot write {path}: it is a socket; choose a file name")
     elif not os.access(path, os.W_OK):
         raise PermissionError(f"cannot write {path}: there is no permission to write it")
     return mode
@@ -146,20 +144,6 @@ def _is_written_through(path: Path, mode: int | None) -> bool:
     if mode is None or stat.S_ISREG(mode):
         return mode is not None and str(path.absolute()).startswith(_OPEN_FILES)
     return True
-
-
-def _opened_through(path: Path) -> BinaryIO:
-    """Open a pipe or device without waiting for a reader."""
-    if not path.is_fifo():
-        return path.open("ab")
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno != errno.ENXIO:
-            raise
-        raise OSError(f"cannot write {path}: no process reads from this pipe") from None
-    os.set_blocking(descriptor, True)
-    return os.fdopen(descriptor, "wb")
 
 
 def _mode(path: Path) -> int | None:
@@ -179,9 +163,4 @@ def _try_beside(path: Path) -> None:
 
 def _temporary_beside(path: Path) -> Path:
     # Not derived from the file's own name, which may already have the maximum length.
-    return path.with_name(f".{secrets.token_hex(8)}{_SUFFIX}")
-
-
-def _kind(mode: int) -> str:
-    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+    return path.with_name(f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")

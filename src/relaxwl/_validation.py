@@ -29,8 +29,11 @@ LARGEST_TARGET = 1e100
 # Characters of texts as an array, in which all are as long as the longest: in any case, and for each of their own.
 FREE_CHARACTERS, CHARACTERS_PER_CHARACTER = 10**7, 10
 
-# Maximum number of distinct values with a fraction that may be classes.
-MAX_FRACTIONS = 10
+# Bound below which all whole numbers are exact as floats.
+MAX_EXACT = 2.0**53
+
+# Number of different whole numbers beyond which they are classes only if each occurs as often.
+MANY_CLASSES = 10
 
 
 class ParameterError(ValueError, TypeError):
@@ -306,15 +309,47 @@ def as_classes(y: Any, n_examples: int, examples: str = "graphs") -> tuple[NDArr
     return classes, codes.astype(np.int64)
 
 
-def looks_continuous(distinct: Any, n_values: int) -> bool:
-    """Return whether targets look like measurements: most numbers occur once, or many have a fraction.
+def infer_task(targets: NDArray[Any]) -> str:
+    """Return "classification" or "regression", by what targets without gaps look like.
 
-    >>> looks_continuous(np.array([0.5, 1.5, 2.0]), 4), looks_continuous(np.array([0, 1]), 4)
-    (True, False)
+    Texts and Booleans are classes. Numbers are classes if they are whole and repeat: each occurs twice on average, and
+    ten times if there are more than ten different ones. One or two different whole numbers are always classes.
+
+    >>> infer_task(np.array([1, 2, 3] * 2)), infer_task(np.arange(25)), infer_task(np.array([1.5, 2.5] * 9))
+    ('classification', 'regression', 'regression')
     """
-    if distinct.dtype.kind not in "iuf":
-        return False
-    return 2 * len(distinct) > n_values or (len(distinct) > MAX_FRACTIONS and bool((distinct % 1 != 0).any()))
+    if targets.dtype.kind not in "iuf":
+        return "classification"
+    n_different = len(np.unique(targets))
+    occurrences = 1 if n_different <= 2 else 2 if n_different <= MANY_CLASSES else MANY_CLASSES
+    is_whole = bool(np.isfinite(targets).all() and (targets % 1 == 0).all())
+    return "classification" if is_whole and len(targets) >= occurrences * n_different else "regression"
+
+
+def _is_gap(value: Any) -> bool:
+    """Whether a value is NaN, None or pandas' missing value."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of a column are not missing."""
+    return np.array([not _is_gap(value) for value in column.tolist()], bool)
+
+
+def as_task(values: NDArray[Any], task: str) -> NDArray[Any]:
+    """Return targets without gaps in the type of their task: whole floats as integers for classes, numbers as floats.
+
+    >>> as_task(np.array([1.0, 2.0]), "classification"), as_task(np.array([1, 2]), "regression")
+    (array([1, 2]), array([1., 2.]))
+    """
+    if values.dtype.kind not in "iuf":
+        return values
+    if task == "regression":
+        return values.astype(np.float64)
+    is_whole = values.dtype.kind == "f" and bool((np.abs(values) < MAX_EXACT).all() and (values % 1 == 0).all())
+    return values.astype(np.int64) if is_whole else values
 
 
 def check_sparse_output(transformer: Any) -> None:

@@ -18,7 +18,6 @@ from relaxwl.commands.console import (
     UserError,
     discard_output,
     error_text,
-    in_options,
     print_error,
     watch_interrupts,
     write_any_text,
@@ -40,7 +39,9 @@ PATHS = (
     "dataset", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model", "svg", "page",
     "out", "explorer",
 )  # fmt: skip
-FORMATS = ("text", "markdown", "csv", "latex")
+FORMATS = ("text", "markdown", "csv")
+TASKS = ("auto", "classification", "regression")
+TASK_HELP = "kind of the targets (default: numbers that are whole and repeat are classes)"
 DATASET_HELP = (
     "folder or zip in TU layout, folder of .graphml, .gml or .edgelist files, .parquet file, table of molecules (.csv, "
     ".tsv, .smi, .sdf), egonets-1 … egonets-4 (embedded), or a name of the TU collection"
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _check_files(arguments)
             console = Console(arguments.quiet, arguments.json)
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_: console.note(in_options(f"note: {message}"))
+                warnings.showwarning = lambda message, *_: console.note(f"note: {message}")
                 # Imported on demand, so that ``relaxwl --help`` does not load numerics.
                 module, function = arguments.run.split(":")
                 getattr(import_module(f"relaxwl.commands.{module}"), function)(arguments, console)
@@ -79,9 +80,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             # An interrupt may appear as another exception, for example as a failed import.
             if isinstance(error, KeyboardInterrupt) or interrupted():
                 Console(arguments.quiet).note("\ninterrupted; files that were written are complete")
-                # After an interrupt within exec, for example in an import, Python would end by the signal although the
-                # exception was caught; another exec resets this state.
-                exec("")
                 return EXIT_INTERRUPTED
             if arguments.debug:
                 raise
@@ -92,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(error: Exception) -> int:
     """Print the error in one line and return the exit code."""
     if isinstance(error, (UserError, ValueError, TypeError, OSError, ImportError)):
-        print_error(in_options(error_text(error)))
+        print_error(error_text(error))
         return EXIT_BAD_INPUT
     if isinstance(error, MemoryError):
         print_error("not enough memory; use fewer or smaller graphs, or a smaller depth")
@@ -226,8 +224,8 @@ def _benchmark(commands: Any) -> None:
            "the default), or on training graphs only (the default with --splits)")
     option("--splits", metavar="FILE", help="given folds (JSON with 'test' and 'model_selection', or a folder with "
            "NAME.json), random:20 for random parts, scaffold:5 for molecules")
-    option("--task", choices=("classification", "regression"), default="classification",
-           help="default classification; regression with molecules, auto or stats-rf")
+    option("--task", choices=TASKS, default="auto",
+           help=f"{TASK_HELP}; regression with molecules, auto or stats-rf")
     option("--solver", choices=("path", "libsvm"), default="path", help="solver of the SVMs in model "
            "selection: built-in, or that of scikit-learn (slower, same table)")
     option("--folds", type=_whole(2), default=10, help="number of outer folds (default 10)")
@@ -351,8 +349,7 @@ def _fit(commands: Any) -> None:
            help="number of kernels and settings tried (default balanced; not for molecules)")
     option("--time-limit", type=_above_zero(), metavar="SECONDS", help="approximate time limit (not for "
            "molecules)")
-    option("--task", choices=("auto", "classification", "regression"), default="auto",
-           help="kind of the targets (default: inferred from the file)")
+    option("--task", choices=TASKS, default="auto", help=TASK_HELP)
     option("--scoring", metavar="SCORE", help="score for model selection and output: "
            f"{SCORES} (default accuracy or rmse)")
     option("--validate", choices=("random", "scaffold"), help="also fit without a fifth of the graphs, chosen at "
@@ -405,6 +402,7 @@ def _explain(commands: Any) -> None:
            help=f"depth of the largest trees (default 3, at most {DEEPEST_DRAWN}: deeper trees are too large to draw)")
     option("--partitions", type=_whole(1), default=1, help="number of partitions (default 1)")
     option("--edge-labels", action="store_true", help="use edge labels")
+    option("--task", choices=TASKS, default="auto", help=TASK_HELP)
     _add_reading_options(parser)
 
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from molecules.small_molecules import ROWS
+from relaxwl._validation import infer_task
 from relaxwl.cli import main
 from relaxwl.datasets import make_egonets, write_parquet
+from relaxwl.explanation.weights import read_target
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def test_rows_that_cannot_be_read_keep_the_others_in_line(model, tmp_path, capsy
         (["fit", "--target", "name", "--task", "regression"], "are not numbers; use --task classification"),
         (["fit", "--target", "measured", "--effort", "balanced"], "--effort does not apply to molecules"),
         (["fit", "--target", "measured", "--time-limit", "5"], "--time-limit does not apply to molecules"),
-        (["benchmark", "--target", "measured"], "measured numbers, not classes; try --task regression"),
+        (["benchmark", "--target", "measured", "--task", "classification"], "not classes; try --task regression"),
     ],
 )
 def test_what_is_wrong_with_columns_is_said(table, tmp_path, capsys, arguments, message):
@@ -87,6 +89,44 @@ def test_what_is_wrong_with_columns_is_said(table, tmp_path, capsys, arguments, 
     where = ["-o", str(tmp_path / "m.rwl")] if command == "fit" else ["--out", str(tmp_path / "results")]
     assert main([command, str(table), "--smiles", "structure", *options, *where]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "note"),
+    [
+        (range(25), "regression", "25 different whole numbers are numbers, unless --task classification"),
+        ([1, 2, 3, 4], "classification", "4 different whole numbers are classes, unless --task regression"),
+        ([1.5, 2.5], "regression", ""),
+    ],
+)
+def test_all_commands_read_targets_by_one_rule(tmp_path, capsys, monkeypatch, values, task, note):
+    """In Python too: all of them ask infer_task."""
+    from relaxwl.commands import benchmark, explain, predict
+
+    graphs, _ = make_egonets(50, n_nodes=20, random_state=0)
+    y = np.resize(list(values), 50)
+    assert infer_task(y) == task
+    path, asked = tmp_path / "graphs.parquet", []
+    write_parquet(path, graphs, y)
+
+    def ask(*_, task=None, **__):
+        asked.append(task)
+        raise ValueError("asked")
+
+    monkeypatch.setattr(explain, "explain", ask)
+    monkeypatch.setattr(benchmark, "cross_validate", ask)
+    monkeypatch.setattr(predict, "get_score", lambda _, task: ask(task=task))
+    for command in (
+        ["explain", path, "-o", "x.html"],
+        ["fit", path, "-o", "m.rwl"],
+        ["benchmark", path, "--out", tmp_path / "r"],
+    ):
+        assert main(list(map(str, command))) == 2
+        said = capsys.readouterr().err
+        assert said.endswith("relaxwl: asked\n")
+        assert note in said
+    assert asked == [task] * 3
+    assert (read_target(y, 50).values is not None) == (task == "regression")
 
 
 def test_classes_of_a_table_are_told_from_numbers(tmp_path, capsys):

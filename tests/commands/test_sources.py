@@ -33,14 +33,16 @@ def test_embedded_networks_are_those_of_the_generator(monkeypatch):
     assert asked == [(200, 2, 3)]
     graphs, y = few(200, level=2, random_state=3)
     assert source.graphs == graphs
-    assert source.require_targets("classification").tolist() == [EGONET_MODELS[number] for number in y]
+    assert source.require_targets("classification", Console(True))[1].tolist() == [
+        EGONET_MODELS[number] for number in y
+    ]
 
 
 def test_classes_of_tu_files_are_numbered_and_their_values_told(dataset, capsys):
     for path, values in ((dataset, range(4)), (_renumbered(dataset), (5, 7, 9, 11))):
         source = opened(path, Console())
         assert source.name == "TINY"
-        assert set(source.require_targets("classification")) == {0, 1, 2, 3}
+        assert set(source.require_targets("classification", Console(True))[1]) == {0, 1, 2, 3}
         told = f"in the file {', '.join(f'{number} is {value}' for number, value in enumerate(values))}"
         assert (told in capsys.readouterr().err) == (values != range(4))
 
@@ -60,18 +62,22 @@ def test_parquet_files_carry_their_targets(tmp_path):
     write_parquet(tmp_path / "three.parquet", EXPECTED, [0.5, 1.5, 2.5])
     source = opened(tmp_path / "three.parquet")
     assert (source.name, source.graphs) == ("three", EXPECTED)
-    assert source.require_targets().tolist() == source.require_targets("regression").tolist() == [0.5, 1.5, 2.5]
+    assert (
+        source.require_targets("auto", Console(True))[1].tolist()
+        == source.require_targets("regression", Console(True))[1].tolist()
+        == [0.5, 1.5, 2.5]
+    )
     with pytest.raises(UserError, match="the targets of three are measured numbers, not classes"):
-        source.require_targets("classification")
+        source.require_targets("classification", Console(True))
 
 
 def test_what_has_no_targets_says_where_they_would_stand():
     source = Source("bare", EXPECTED, None)
-    for task in ("classification", "regression", None):
+    for task in ("classification", "regression", "auto"):
         with pytest.raises(UserError, match=r"bare has no .*NAME_graph_labels\.txt"):
-            source.require_targets(task)
+            source.require_targets(task, Console(True))
     with pytest.raises(UserError, match="bare has no number"):
-        Source("bare", EXPECTED, np.array(["a", "b", "a"])).require_targets("regression")
+        Source("bare", EXPECTED, np.array(["a", "b", "a"])).require_targets("regression", Console(True))
 
 
 def test_rows_of_a_table_keep_their_lines(table):
@@ -81,10 +87,14 @@ def test_rows_of_a_table_keep_their_lines(table):
     assert source.readable.tolist() == [0, 2]
     assert source.row_names() == {"line": [2, 3, 4], "smiles": ["CC", "C(", "CO"], "y": ["1", "2", "3"]}
     assert source.graphs.names == ("CC", "C(", "CO")
-    assert source.require_targets("classification").tolist() == [1, 2, 3]  # few whole numbers are classes
+    assert source.require_targets("classification", Console(True))[1].tolist() == [
+        1,
+        2,
+        3,
+    ]  # few whole numbers are classes
     measured = opened(table, smiles="structure", target="measured")
     with pytest.raises(UserError, match="are measured numbers, not classes; try --task regression"):
-        measured.require_targets("classification")
+        measured.require_targets("classification", Console(True))
 
 
 @pytest.mark.parametrize(
@@ -148,16 +158,16 @@ def test_labels_are_joined_to_files_by_their_names(folder, tmp_path):
     source = opened(folder, labels=f"{table}:shape", **options)
     assert source.graphs.names == tuple(f"net_{number}" for number in range(1, 13))
     assert source.row_names() == {"graph": [f"net_{number}" for number in range(1, 13)]}
-    assert source.require_targets("classification").tolist() == ["ring", "path"] * 6
+    assert source.require_targets("classification", Console(True))[1].tolist() == ["ring", "path"] * 6
     assert source.graphs.node_vocabulary == ("hub", "leaf")
     assert source.graphs.node_attributes.shape[1] == 1
     assert source.graphs.edge_attributes is None
-    numbers = opened(folder, labels=f"{table}:size", **options).require_targets("regression")
+    numbers = opened(folder, labels=f"{table}:size", **options).require_targets("regression", Console(True))[1]
     assert numbers.tolist() == [number / 4 for number in range(1, 13)]
     write_parquet(tmp_path / "nets.parquet", source.graphs)
     again = opened(tmp_path / "nets.parquet", labels=f"{table}:shape")
     assert again.graphs == source.graphs
-    assert again.require_targets("classification").tolist() == ["ring", "path"] * 6
+    assert again.require_targets("classification", Console(True))[1].tolist() == ["ring", "path"] * 6
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Interrupts arrive as themselves, also in the middle of compiled code, which stands on compiled code alone."""
 
 import ast
+import json
 import os
 import re
 import signal
@@ -12,7 +13,10 @@ import numpy as np
 import pytest
 
 from places import SOURCE, TESTS
-from relaxwl._compiling import njit, trust
+from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, _compiling
+from relaxwl._compiling import njit
+from relaxwl.unfolding._compiled import distinct_rows
+from small_graphs import collection, random_graphs
 
 
 def run_program(program, **environment):
@@ -124,6 +128,27 @@ def test_without_private_names_of_numba_all_is_compiled_by_plain_njit(tmp_path, 
     assert list(tmp_path.rglob("*.nbc"))
 
 
+INTERPRETED = """
+import json, warnings
+from compiling.test_compiling import fitted
+warnings.simplefilter("ignore")  # hashes overflow, of which NumPy warns
+print(json.dumps(fitted()))
+"""
+
+
+def fitted():
+    graphs = collection(random_graphs(8, seed=1))
+    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(graphs)
+    model = GraphClassifier(effort="quick", random_state=0).fit(graphs, [0, 1] * 4)
+    return [type(distinct_rows).__name__, kernel.kernel_matrix(graphs).tolist(), model.predict_proba(graphs).tolist()]
+
+
+def test_python_runs_all_code_if_numba_is_disabled():
+    """So that a debugger can follow it."""
+    interpreted = json.loads(run_program(INTERPRETED, NUMBA_DISABLE_JIT="1"))
+    assert interpreted == ["function", *fitted()[1:]]
+
+
 SAVED = """
 from relaxwl import RelaxedWeisfeilerLehman
 from small_graphs import collection, random_graphs
@@ -169,7 +194,7 @@ def test_a_private_name_that_is_gone_is_named_and_done_without():
 
 
 def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog):
-    monkeypatch.setattr(trust, "_told", [])
+    _compiling._tell_not_cached.cache_clear()
     no_place = RuntimeError("cannot cache function 'thrice': no locator available for file 'x.py'")
     monkeypatch.setattr("numba.core.dispatcher.FunctionCache", lambda _: (_ for _ in ()).throw(no_place))
 
@@ -178,7 +203,7 @@ def test_without_a_folder_for_machine_code_it_is_compiled_all_the_same(monkeypat
         return 3 * value
 
     assert thrice(3) == 9
-    assert "no cache folder is writable" in caplog.text
+    assert "no folder for compiled code is writable" in caplog.text
 
 
 COMPILED = sorted(SOURCE.rglob("*_compiled.py"))

@@ -1,12 +1,9 @@
 """Linking, and machine code on disk: for the types and the sources that it was made of, and never half."""
 
-import errno
 import gc
 import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -15,7 +12,7 @@ import pytest
 from numba.core.codegen import JITCodeLibrary
 
 from places import SOURCE
-from relaxwl._compiling import internals, njit, trust
+from relaxwl._compiling import internals, njit
 from relaxwl._compiling.internals import KeyedCacheFile, LinkingDispatcher, missing_names, source_digest
 from relaxwl.unfolding._compiled import distinct_rows
 
@@ -144,109 +141,6 @@ def test_machine_code_is_never_taken_for_other_types(tmp_path, monkeypatch):
     second.save(("float32",), "code for float32")
     assert [first.load((kind,)) for kind in ("int64", "float32")] == ["code for int64", "code for float32"]
     assert len(list(tmp_path.glob("*.nbc"))) == 3
-
-
-def test_machine_code_that_cannot_be_read_is_as_good_as_none(tmp_path):
-    file = KeyedCacheFile(str(tmp_path), "function", "stamp")
-    file.save("key", ("machine code", 1))
-    (data,), (index,) = tmp_path.glob("*.nbc"), tmp_path.glob("*.nbi")
-    assert file.load("key") == ("machine code", 1)
-    content = data.read_bytes()
-    for damaged in (content[:-1], content[1:], b"", content[:20]):
-        data.write_bytes(damaged)
-        assert file.load("key") is None
-    data.write_bytes(content)
-    for damaged in (b"", index.read_bytes()[:-3], b"\xff" * 100):
-        index.write_bytes(damaged)
-        assert file.load("key") is None
-    file.save("key", 2)
-    assert file.load("key") == 2
-
-
-ONE_OF_TWO = """
-import time
-from numba.core import event
-from relaxwl._compiling import njit
-
-compiled = []
-
-class Slow(event.Listener):
-    def on_start(self, event):
-        compiled.append(event.data["dispatcher"])
-        time.sleep(2)  # whoever comes second comes in this time
-
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Slow())
-
-@njit(cache=True)
-def twice(value):
-    return 2 * value
-
-result = twice(3)
-print(len(compiled), result)
-"""
-
-
-@pytest.mark.slow
-def test_of_two_processes_that_lack_the_same_code_one_makes_it(tmp_path):
-    (tmp_path / "compiled.py").write_text(ONE_OF_TWO)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    both = [
-        subprocess.Popen([sys.executable, tmp_path / "compiled.py"], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert sorted(each.communicate(timeout=120)[0].split() for each in both) == [["0", "6"], ["1", "6"]]
-    assert not list((tmp_path / "kept").rglob("*.turn"))
-
-
-def test_nobody_waits_for_ever_for_machine_code(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(internals, "MAX_SECONDS", 0.2)
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))  # the variable is read when Numba is imported
-
-    @njit(cache=True)
-    def twice(value):
-        return 2 * value
-
-    with Path(f"{twice._cache._cache_file._index_path}.turn").open("wb") as taken:
-        fcntl.flock(taken, fcntl.LOCK_EX)
-        start = time.monotonic()
-        assert twice(3) == 6
-    assert time.monotonic() - start > 0.2
-
-
-def test_without_locks_of_files_nobody_waits(tmp_path, monkeypatch):
-    monkeypatch.setattr(internals, "fcntl", None)  # as on Windows
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
-
-    def compiled():
-        @njit(cache=True)
-        def twice(value):
-            return 2 * value
-
-        assert twice(3) == 6
-        return sum(twice.stats.cache_hits.values())
-
-    assert [compiled(), compiled()] == [0, 1]
-
-
-def test_without_room_for_machine_code_it_is_compiled_all_the_same(monkeypatch, caplog, tmp_path):
-    def fail(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(trust, "_told", [])
-    monkeypatch.setattr(KeyedCacheFile, "_save_data", fail)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-
-    @njit(cache=True)
-    def twice(value):
-        return 2 * value
-
-    assert twice(3) == 6
-    assert "cannot be cached" in caplog.text
-    assert "No space left on device" in caplog.text
 
 
 def test_machine_code_is_kept_for_a_state_of_all_that_it_is_made_of(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """Tables of molecules and their targets."""
 
 import gc
-import os
 import sys
 import time
 
@@ -14,14 +13,6 @@ from relaxwl.datasets.molecules import MoleculeTableError, read_molecules
 from relaxwl.molecules import from_smiles
 
 Chem = pytest.importorskip("rdkit.Chem")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-@pytest.mark.parametrize("ending", ["csv", "tsv", "smi", "sdf"])
-def test_tables_are_regular_files(tmp_path, ending):
-    os.mkfifo(tmp_path / f"a.{ending}")
-    with pytest.raises(OSError, match="it is a pipe"):
-        load_molecules(tmp_path / f"a.{ending}")
 
 
 def test_tables_are_read_with_their_targets(tmp_path):

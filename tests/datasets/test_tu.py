@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import math
-import os
 import random
 import shutil
 import sys
@@ -506,20 +505,14 @@ def test_files_with_misspelt_names_are_named(tmp_path, caplog):
 
 
 @linux
-def test_pipes_and_devices_are_refused(tmp_path):
+def test_devices_are_refused(tmp_path):
     folder = write(tmp_path / "TOY", toy())
     (folder / "TOY_node_labels.txt").unlink()
-    os.mkfifo(folder / "TOY_node_labels.txt")
-    with pytest.raises(OSError, match=r"TOY_node_labels\.txt: it is a pipe"):
-        read_tu(folder)
-    (folder / "TOY_node_labels.txt").unlink()
     (folder / "TOY_node_labels.txt").symlink_to("/dev/zero")
-    with pytest.raises(OSError, match=r"TOY_node_labels\.txt: it is a device"):
+    with pytest.raises(OSError, match=r"TOY_node_labels\.txt: it is not a regular file"):
         read_tu(folder)
-    os.mkfifo(tmp_path / "toy.zip")
-    for path in (tmp_path / "toy.zip", Path("/dev/zero")):
-        with pytest.raises(OSError, match=r"it is a (pipe|device)"):
-            read_tu(path)
+    with pytest.raises(OSError, match="it is not a regular file"):
+        read_tu("/dev/zero")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])

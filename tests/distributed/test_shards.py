@@ -1,14 +1,14 @@
 """Shards: what is written is read, piece by piece, and what is damaged is named."""
 
-import errno
 import hashlib
 import json
 import os
 import pickle
+import platform
+import subprocess
 import sys
 import threading
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
 import numpy as np
@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relaxwl import GraphCollection
+from relaxwl._storage import TEMPORARY_SUFFIX
 from relaxwl.datasets import make_egonets
 from relaxwl.datasets.smiles import from_rdkit, from_smiles
 from relaxwl.distributed import ShardedCollection, ShardError, ShardWriter
-from relaxwl.distributed.shards import _locked
+from relaxwl.distributed.shards import LOCK, _locked
 from sharding import shard
 from small_graphs import collection, random_graphs
 
@@ -233,14 +234,6 @@ def test_one_writer_at_a_time(tmp_path, labeled):
     assert ShardedCollection.open(tmp_path).to_collection() == labeled
 
 
-@pytest.fixture(params=["fcntl", "a file"])
-def lock(request, monkeypatch):
-    """Lock folders by the system, or as where it has no locks."""
-    if request.param == "a file":
-        monkeypatch.setitem(sys.modules, "fcntl", None)
-
-
-@pytest.mark.usefixtures("lock")
 def test_a_second_writer_waits_until_a_part_is_entered(tmp_path, labeled, monkeypatch):
     first, second, threads = ShardWriter(tmp_path, graphs_per_shard=4), [], []
     check_alone = ShardWriter._check_alone
@@ -258,7 +251,6 @@ def test_a_second_writer_waits_until_a_part_is_entered(tmp_path, labeled, monkey
     assert (len(threads), second[0].n_written) == (1, 4)
 
 
-@pytest.mark.usefixtures("lock")
 def test_a_writer_that_was_stopped_is_not_waited_for_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxwl.distributed.shards.WAIT_SECONDS", 0.1)
     with _locked(tmp_path), pytest.raises(ShardError, match=r"another process is writing to .*; use a separate folder"):
@@ -266,18 +258,25 @@ def test_a_writer_that_was_stopped_is_not_waited_for_without_end(tmp_path, monke
     ShardWriter(tmp_path)
 
 
-def test_a_drive_without_locks_is_locked_by_a_file(tmp_path, monkeypatch):
-    fcntl = pytest.importorskip("fcntl")
+def test_what_a_killed_writer_left_is_cleared(tmp_path, monkeypatch):
     monkeypatch.setattr("relaxwl.distributed.shards.WAIT_SECONDS", 0.1)
-    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOTSUP, "no locks")))
-    (tmp_path / "manifest.lock").touch()  # as a killed process leaves it
-    with pytest.raises(ShardError, match=r"or remove manifest\.lock in it if none is"):
+    lock, temporary = tmp_path / LOCK, tmp_path / f".0123{TEMPORARY_SUFFIX}"
+    temporary.touch()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    if os.name == "posix":
+        lock.write_text(f"{ended.pid} {platform.node()}")
         ShardWriter(tmp_path)
-    (tmp_path / "manifest.lock").unlink()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.unfinished.json"]
+    for left in ("", f"{os.getpid()} {platform.node()}", f"{ended.pid} another"):
+        lock.write_text(left)  # it may be in use
+        with pytest.raises(ShardError, match=r"or remove manifest\.lock in it if none is"):
+            ShardWriter(tmp_path)
+    lock.unlink()
     ShardWriter(tmp_path).finish()
-    assert not (tmp_path / "manifest.lock").exists()
+    assert not lock.exists()
     with _locked(tmp_path):
-        (tmp_path / "manifest.lock").unlink()  # by a user who followed the advice
+        lock.unlink()  # by a user who followed the advice
 
 
 def test_a_refused_batch_leaves_the_writer_usable(tmp_path, labeled):
@@ -305,15 +304,6 @@ def test_a_child_does_not_write_with_the_writer_of_its_parent(tmp_path, labeled)
     assert writer.finish().to_collection() == labeled
     with pytest.raises(TypeError, match="cannot be copied or sent to other processes"):
         pickle.dumps(writer)
-
-
-def test_threads_may_share_a_writer(tmp_path, labeled):
-    writer = ShardWriter(tmp_path, graphs_per_shard=3)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda place: writer.add(labeled[place : place + 1], [place]), range(20)))
-    shards = writer.finish()
-    assert sorted(shards.y.tolist()) == list(range(20))
-    assert shards.to_collection() == labeled[shards.y.tolist()]
 
 
 @pytest.mark.parametrize("failing", ["np.savez", "sha256", "Manifest.write"])

@@ -50,17 +50,8 @@ def test_csv_has_numbers_only(table):
     assert rows[1]["EGO-2 repetitions"] == "out of time"
 
 
-def test_latex(table):
-    latex = table.to_latex()
-    assert r"R-WL* & \textbf{87.50 $\pm$ 12.50} & \textbf{87.50 $\pm$ 12.50} \\" in latex
-    assert r"wl & 37.50 $\pm$ 12.50 & -- \\" in latex
-    assert r"Accuracy in \%" in latex
-    assert r"\begin{tabular}{lrr}" in latex
-    assert latex.count(r"\begin") == latex.count(r"\end") == 2
-
-
 def test_forms_have_names(table):
-    for form in ("text", "markdown", "csv", "latex"):
+    for form in ("text", "markdown", "csv"):
         assert "87.5" in table.render(form)
     with pytest.raises(ValueError, match="form must be one of"):
         table.render("pdf")
@@ -97,9 +88,8 @@ def test_a_single_repetition_has_no_spread():
     table = results_table(Results(repetitions((1.0, 0.5))))
     assert table.rows[0][1].text == "75.00"
     assert "wl,75.0,,1" in table.to_csv()
-    for form in ("text", "markdown", "latex"):
+    for form in ("text", "markdown"):
         assert "± 0.00" not in table.render(form)
-        assert r"$\pm$ 0.00" not in table.render(form)
         assert "from a single repetition" in table.render(form)
     assert "standard deviation" not in " ".join(table.notes)
 

@@ -1,7 +1,6 @@
 """Folders of graph files."""
 
 import itertools
-import os
 import string
 import tracemalloc
 import warnings
@@ -162,14 +161,6 @@ def test_edge_lists_and_directions(tmp_path):
     (other / "b.graphml").write_text("<graphml")
     with pytest.raises(ValueError, match=r"b\.graphml cannot be read as graphml"):
         as_collection(other)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-@pytest.mark.parametrize("ending", ["graphml", "gml", "edgelist"])
-def test_pipes_are_refused(tmp_path, ending):
-    os.mkfifo(tmp_path / f"a.{ending}")
-    with pytest.raises(OSError, match="it is a pipe"):
-        as_collection(tmp_path)
 
 
 def test_long_lines_of_edge_lists_are_refused_before_they_are_parsed(tmp_path):

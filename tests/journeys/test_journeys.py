@@ -6,17 +6,12 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-NEEDS = {
-    "chemist": "rdkit.Chem",
-    "assays": "rdkit.Chem",
-    "network_scientist": "networkx",
-    "scikit_learn_user": "pandas",
-}
+NEEDS = {"chemist": "rdkit.Chem", "assays": "rdkit.Chem", "network_scientist": "networkx"}
 JOURNEYS = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("steps", "test_journeys"))
 
 
-def test_there_are_seven():
-    assert len(JOURNEYS) == 7
+def test_there_are_four():
+    assert len(JOURNEYS) == 4
 
 
 @pytest.mark.slow

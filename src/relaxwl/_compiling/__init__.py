@@ -2,28 +2,25 @@
 
 Improvements of Numba that use its private names are in :mod:`.internals`, which checks that these names exist. If one
 is missing, or the environment variable ``RELAXWL_PLAIN_NUMBA`` is set, functions are compiled by plain
-``numba.njit``: results are the same, but compiling takes longer.
-
-Machine code is not cached in folders that other users may write: see :mod:`.trust`.
+``numba.njit``: results are the same, but compiling takes longer. With ``NUMBA_DISABLE_JIT`` functions are run by
+Python, where a debugger can follow them.
 """
 
 import logging
 import os
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numba
-
-from relaxwl._compiling.trust import distrust, tell_not_kept
 
 logger = logging.getLogger("relaxwl")
 
 
 def _load_internals() -> Callable[[Any], Any] | None:
-    """Return the function that modifies compiled functions, or None if this version of Numba is not supported."""
-    if os.environ.get("RELAXWL_PLAIN_NUMBA"):
+    """Return the function that modifies compiled functions, or None if they are to stay as Numba makes them."""
+    is_disabled: bool = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+    if is_disabled or os.environ.get("RELAXWL_PLAIN_NUMBA"):
         return None
     try:
         from relaxwl._compiling.internals import improve
@@ -36,7 +33,6 @@ def _load_internals() -> Callable[[Any], Any] | None:
 
 
 _improve = _load_internals()
-_distrust_once = cache(distrust)  # one folder has many functions
 
 
 def njit(*args: Any, **options: Any) -> Any:
@@ -44,20 +40,23 @@ def njit(*args: Any, **options: Any) -> Any:
     if len(args) == 1 and not options and callable(args[0]):
         return njit()(args[0])
 
-    def in_memory(function: Any, reason: str) -> Any:
-        tell_not_kept(reason)
-        return njit(*args, **{**options, "cache": False})(function)
-
     def compiled(function: Any) -> Any:
         try:
             made = numba.njit(*args, **options)(function)
-        except RuntimeError as error:  # there is no folder for machine code
+        except RuntimeError as error:
+            # Numba finds no folder for machine code, as on a read-only disk. The package must be imported all the same.
             if not options.get("cache") or "cannot cache" not in str(error):
                 raise
-            return in_memory(function, "no cache folder is writable")
-        if options.get("cache") and made is not function and (reason := _distrust_once(Path(made.stats.cache_path))):
-            return in_memory(function, reason)
-        # With NUMBA_DISABLE_JIT, Numba returns the Python function itself, which cannot be improved.
-        return made if _improve is None or made is function else _improve(made)
+            _tell_not_cached()
+            return njit(*args, **{**options, "cache": False})(function)
+        return made if _improve is None else _improve(made)
 
     return compiled
+
+
+@cache
+def _tell_not_cached() -> None:
+    """Warn, once per process, that compiled code is not cached."""
+    logger.warning(
+        "no folder for compiled code is writable, so it is compiled in each process; NUMBA_CACHE_DIR sets a folder"
+    )

@@ -8,10 +8,9 @@ results are the same. (No function of this package calls itself.)
 
 **Files.** A file of machine code is named after its key. Numba numbers files instead, and takes the next free number:
 two processes that compile the same function for different types at the same moment could use the same number, and
-later runs would call the code of one for the types of the other. Code is valid for the content of its source file and
-of all compiled code that this imports, whereas Numba checks only the date of the file. Unreadable files count as
-missing. If several processes lack the same code, one compiles it and the others wait for the file, for a limited time
-(4 processes on 2 cores: 26 s instead of 90 s for a first fit); results are correct with or without waiting.
+later runs would call the code of one for the types of the other. Linked code is part of what calls it, so code on disk
+is valid for the content of its source file and of all compiled code that this imports; Numba checks the date of the
+file alone.
 
 **Interrupts.** A signal that arrives during a compiled call is handled while its results are turned into Python
 objects. Numba then returns a result although an exception is set, and Python turns that into a ``SystemError``:
@@ -24,7 +23,6 @@ import logging
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -37,26 +35,18 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 
-from relaxwl._compiling.trust import distrust, tell_not_kept
-
-try:
-    import fcntl
-except ImportError:  # not Unix: processes do not wait for each other
-    fcntl = None  # type: ignore[assignment]
-
 logger = logging.getLogger("relaxwl")
 # Numba's classes are not typed.
 _Dispatcher: Any = CPUDispatcher
 _Library: Any = codegen.JITCodeLibrary
-_Cache: Any = FunctionCache
 _CacheFile: Any = IndexDataCacheFile
 _call = CPUDispatcher.__call__  # super() would look it up at each call
 
 # Private names in use: those that each class defines, and those that its methods set on objects.
 NEEDED: dict[Any, tuple[str, str]] = {
     _Dispatcher: ("__call__ compile get_call_template get_overload", "py_func locals targetoptions targetctx _cache"),
-    _Cache: ("_index_key cache_path load_overload save_overload", "_cache_file"),
-    _CacheFile: ("_load_index _save_index _load_data _save_data _data_name", "_index_path _cache_path _source_stamp"),
+    FunctionCache: ("", "_cache_file"),
+    _CacheFile: ("_load_index _save_index _save_data _data_name", "_source_stamp"),
     _Library: (
         "_optimize_final_module _finalize_final_module _verify_declare_only_symbols _ensure_finalized codegen "
         "get_pointer_to_function",
@@ -103,7 +93,7 @@ class LinkingDispatcher(_Dispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile for types of arguments, without machine code for the functions that are called."""
-        with _one_process(self, signature), _deferred_code_generation(self):  # waits without holding Numba's lock
+        with _deferred_code_generation(self):
             return super().compile(signature)
 
     @property
@@ -128,7 +118,6 @@ def improve(function: Any) -> Any:
     function.__class__ = LinkingDispatcher
     function.targetoptions.update(_NO_WRAPPER)
     if isinstance(function._cache, FunctionCache):
-        function._cache.__class__ = CarefulCache
         file = function._cache._cache_file
         file.__class__ = KeyedCacheFile
         file._source_stamp = source_digest(function.py_func.__code__.co_filename)
@@ -212,28 +201,6 @@ def _deferred_code_generation(dispatcher: Any) -> Iterator[None]:
                 generator._library_class = before
 
 
-class CarefulCache(_Cache):
-    """A cache that can do without what cannot be written, and uses no folder or file that others may write by now."""
-
-    def load_overload(self, *arguments: Any) -> Any:
-        """Return a compiled function, or None if there is none that can be trusted."""
-        return super().load_overload(*arguments) if self.is_trusted() else None
-
-    def save_overload(self, *arguments: Any) -> None:
-        """Save a compiled function if possible."""
-        if self.is_trusted():
-            try:
-                super().save_overload(*arguments)
-            except OSError as error:
-                tell_not_kept(f"{self.cache_path}: {error.strerror}")
-
-    def is_trusted(self) -> bool:
-        """Whether only this user can write the files of this function."""
-        if reason := distrust(Path(self.cache_path), Path(self._cache_file._index_path).stem):
-            tell_not_kept(reason)
-        return not reason
-
-
 class KeyedCacheFile(_CacheFile):
     """A disk cache that several processes may write at once: entries can be lost, but never confused."""
 
@@ -243,18 +210,6 @@ class KeyedCacheFile(_CacheFile):
         name = self._data_name(int(digest[:16], 16))
         self._save_data(name, data)
         self._save_index({**self._load_index(), key: name})
-
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except Exception:  # pickle may raise any exception on damaged bytes
-            return {}
-
-    def _load_data(self, name: str) -> Any:
-        try:
-            return super()._load_data(name)
-        except Exception as error:
-            raise OSError(f"{name} cannot be read") from error  # treated by Numba as a missing file
 
 
 _IMPORTED = re.compile(r"^from (relaxwl[.\w]*_compiled) import", re.MULTILINE)
@@ -267,45 +222,6 @@ def source_digest(file: str) -> str:
     loaded = [sys.modules[name] for name in _IMPORTED.findall(source) if name in sys.modules]
     imported = [source_digest(str(module.__file__)) for module in loaded]
     return hashlib.sha256("\0".join([source, *imported]).encode()).hexdigest()
-
-
-# Maximum seconds to wait for another process; no function of this package takes half as long to compile.
-MAX_SECONDS = 60.0
-
-
-@contextmanager
-def _one_process(function: Any, signature: Any) -> Iterator[None]:
-    """Wait while another process compiles the same function, if its code is not cached yet."""
-    kept = function._cache
-    if fcntl is None or not isinstance(kept, CarefulCache) or not kept.is_trusted():
-        yield
-        return
-    file = kept._cache_file
-    if kept._index_key(signature, function.targetctx.codegen()) in file._load_index():
-        yield
-        return
-    turn = Path(f"{file._index_path}.turn")
-    try:
-        opened = turn.open("wb")
-    except OSError:
-        yield
-        return
-    with opened:
-        end = time.monotonic() + MAX_SECONDS
-        while time.monotonic() < end:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends for any reason
-                break
-            except BlockingIOError:
-                time.sleep(0.02)
-            except OSError:  # a file system without locks
-                break
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                turn.unlink()
-                fcntl.flock(opened, fcntl.LOCK_UN)  # explicitly, since a child process may have the file open too
 
 
 if hasattr(os, "register_at_fork"):

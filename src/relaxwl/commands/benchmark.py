@@ -11,8 +11,9 @@ import numpy as np
 
 from relaxwl._registry import estimator_names
 from relaxwl._storage import atomic_write, check_writable
+from relaxwl._validation import is_known
 from relaxwl.commands.console import Console, UserError
-from relaxwl.commands.sources import Source, check_source, is_table, open_source, whole_numbers
+from relaxwl.commands.sources import MoleculeSource, Source, check_source, open_source
 from relaxwl.evaluation import Results, ResultStore, cross_validate, results_table, runtime_table
 from relaxwl.evaluation.folds import DEFAULT_C
 from relaxwl.evaluation.selection import is_kernel, resolve
@@ -21,7 +22,7 @@ from relaxwl.learning.scoring import get_score
 
 RESULTS_FILE = "results.jsonl"
 # Formats in which the table of accuracies is written, and their file extensions.
-TABLES = (("markdown", "md"), ("csv", "csv"), ("latex", "tex"))
+TABLES = (("markdown", "md"), ("csv", "csv"))
 
 
 def run(arguments: Namespace, console: Console) -> None:
@@ -65,7 +66,7 @@ def run(arguments: Namespace, console: Console) -> None:
     console.note(f"records and tables are in {folder}; a page with plots: relaxwl report {folder} -o report.html")
 
 
-def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace, console: Console) -> list[Any]:
+def _evaluate(name: str, kernels: list[str] | None, folder: Path, arguments: Namespace, console: Console) -> list[Any]:
     """Evaluate kernels on one data set, target by target; the folder is created only if this is possible."""
     source = open_source(name, arguments, console, several=True)
     splits = arguments.splits
@@ -77,24 +78,27 @@ def _evaluate(name: str, kernels: list[str], folder: Path, arguments: Namespace,
         raise UserError(f"--splits {splits}: folds of a file are for one target; use random:N or scaffold:N")
     parts: list[tuple[Source, Any]] = [] if source.several else [(source, slice(None))]
     for target, column in (source.several or {}).items():
-        rows = np.flatnonzero([value is not None and value == value for value in column.tolist()])
-        y = whole_numbers(column[rows])
+        rows = np.flatnonzero(is_known(column))
+        y = column[rows]
         part = Source(f"{source.name}: {target}", source.graphs[rows], y.astype(str) if y.dtype.kind == "O" else y)
         parts.append((part, rows))
-    for part, _ in parts:  # errors are raised before any evaluation
-        part.require_targets(arguments.task)
+    told = [
+        part.require_targets(arguments.task, console) for part, _ in parts
+    ]  # errors are raised before any evaluation
+    for task, _ in told:
+        _check_scoring(kernels or _default_kernels(task, source, arguments), task, arguments)
     scaffolds = source.groups("scaffold") if splits is not None and splits.startswith("scaffold:") else None
     console.note(str(source))
     folder.mkdir(parents=True, exist_ok=True)
     records: list[Any] = []
-    for part, rows in parts:
+    for (part, rows), (task, y) in zip(parts, told, strict=True):
         with console.bar(part.name):
             records += cross_validate(
-                kernels,
+                kernels or _default_kernels(task, source, arguments),
                 part.graphs,
-                part.y,
+                y,
                 protocol=arguments.protocol,
-                task=arguments.task,
+                task=task,
                 splits=splits,
                 groups=None if scaffolds is None else scaffolds[rows],
                 solver=arguments.solver,
@@ -144,8 +148,29 @@ def run_report(arguments: Namespace, console: Console) -> None:
     console.result(f"report written to {arguments.output}", {"output": arguments.output, "records": len(results)})
 
 
-def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]:
-    """Return the data sets and kernels to evaluate; invalid ones raise an error before anything is loaded."""
+def _default_kernels(task: str, source: Source, arguments: Namespace) -> list[str]:
+    """Return what is evaluated if no kernels are named: predictors where kernels do not apply."""
+    of_molecules, by_rank = isinstance(source, MoleculeSource), arguments.scoring not in (None, "accuracy", "mcc")
+    if task == "classification" and not of_molecules and not by_rank:
+        return ["ve-hist", "wl", "wwl", "rwl-star"]
+    return ["stats-rf", "auto", *(["molecules"] if of_molecules else [])]
+
+
+def _check_scoring(kernels: list[str], task: str, arguments: Namespace) -> None:
+    """Raise an error if there is no such score of the task or of the kernels."""
+    entries = resolve(kernels, arguments.depths and tuple(arguments.depths))
+    get_score(arguments.scoring, task)
+    if arguments.scoring in ("roc_auc", "average_precision", "log_loss"):
+        unsure = next((entry.name for entry in entries if is_kernel(entry)), None)
+        if unsure is not None:
+            raise UserError(
+                f"--scoring {arguments.scoring} needs probabilities, which the SVM of {unsure} does not provide; use "
+                "auto, molecules or stats-rf"
+            )
+
+
+def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str] | None]:
+    """Return the data sets and the named kernels; invalid ones raise an error before anything is loaded."""
     datasets, kernels = list(arguments.dataset), arguments.kernels
     if arguments.paper:
         folder, kernels = Path(arguments.data), kernels or list(PAPER_ACCURACIES)
@@ -155,11 +180,7 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
         for name in [] if datasets else [name for name, found in paths.items() if not found]:
             console.note(f"{name} is not in {folder}: left out")
         datasets = datasets or [str(found[0]) for found in paths.values() if found]
-    are_molecules, by_rank = all(map(is_table, datasets)), arguments.scoring not in (None, "accuracy", "mcc")
-    if kernels is None and arguments.task == "classification" and not are_molecules and not by_rank:
-        kernels = ["ve-hist", "wl", "wwl", "rwl-star"]
-    kernels = kernels or ["stats-rf", "auto", *(["molecules"] if are_molecules else [])]
-    kernels = [name for part in kernels for name in part.split(",") if name]
+    kernels = [name for part in kernels or [] for name in part.split(",") if name]
     unknown = [name for name in kernels if name not in estimator_names() and ":" not in name]
     if any(":" in name for name in kernels):
         sys.path.insert(0, str(Path.cwd()))  # usually contains a user's own module
@@ -176,13 +197,6 @@ def _what(arguments: Namespace, console: Console) -> tuple[list[str], list[str]]
     twice = [name for name in kernels if kernels.count(name) > 1]
     if twice:
         raise UserError(f"--kernels lists {twice[0]} twice")
-    entries = resolve(kernels, arguments.depths and tuple(arguments.depths))
-    get_score(arguments.scoring, arguments.task)
-    if arguments.scoring in ("roc_auc", "average_precision", "log_loss"):
-        unsure = next((entry.name for entry in entries if is_kernel(entry)), None)
-        if unsure is not None:
-            raise UserError(
-                f"--scoring {arguments.scoring} needs probabilities, which the SVM of {unsure} does not provide; use "
-                "auto, molecules or stats-rf"
-            )
-    return datasets, kernels
+    if kernels and arguments.task != "auto":
+        _check_scoring(kernels, arguments.task, arguments)
+    return datasets, kernels or None

@@ -56,31 +56,23 @@ def error_text(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-# Parameters of the library, and the options that set them.
-SAME = (
-    "similarity normalize edge_labels inner_folds time_limit node_label edge_label node_attributes edge_attributes "
-    "max_atoms missing labels smiles target name errors directed scoring standardize stereo skip_targets coverage"
-)
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in SAME.split()}
-OPTIONS |= {"max_depth": "--depth", "n_folds": "--folds", "n_jobs": "--jobs"}
-OPTIONS |= {f"n_{name}": f"--{name}" for name in ("partitions", "clusters")}
+# Parameters of the library whose option has another name.
+OPTIONS = {
+    "max_depth": "depth",
+    "n_folds": "folds",
+    "n_jobs": "jobs",
+    "n_partitions": "partitions",
+    "n_clusters": "clusters",
+}
 
 
-def in_options(text: str) -> str:
-    """Replace names of parameters in a message by the options of the command line.
+def option(parameter: str) -> str:
+    """Return the option that sets a parameter.
 
-    >>> in_options("edge_labels=True, but the graphs have no edge labels; use edge_labels=False or a smaller max_depth")
-    '--edge-labels, but the graphs have no edge labels; use no --edge-labels or a smaller --depth'
-    >>> in_options("errors='skip' leaves such rows out")
-    '--errors skip leaves such rows out'
+    >>> option("n_clusters"), option("node_label")
+    ('--clusters', '--node-label')
     """
-    text = re.sub(r"\b(edge_labels|directed)=True\b", lambda found: OPTIONS[found[1]], text)
-    text = re.sub(r"\buse edge_labels=False\b", "use no --edge-labels", text)
-    text = re.sub(r"_attributes=\[\]", "_attributes=''", text)
-    text = re.sub(r"\berrors='(\w+)'", r"--errors \1", text)
-    # An underscore marks a parameter; plain words such as "normalize" may be English, unless a value follows.
-    names = "|".join(name if "_" in name else f"{name}(?==)" for name in OPTIONS)
-    return re.sub(rf"(?<![\w.-])({names})(?!\w)(=?)", lambda found: OPTIONS[found[1]] + " " * len(found[2]), text)
+    return f"--{OPTIONS.get(parameter, parameter).replace('_', '-')}"
 
 
 def write_any_text() -> None:

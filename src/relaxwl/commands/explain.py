@@ -12,7 +12,7 @@ from relaxwl.reports.explorer import write_explorer
 def run(arguments: Namespace, console: Console) -> None:
     """Fit the relaxed kernel, explain it, and write the explorer page."""
     source = open_source(arguments.dataset, arguments, console)
-    y = source.require_targets()
+    task, y = source.require_targets(arguments.task, console)
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,
         n_partitions=arguments.partitions,
@@ -23,7 +23,7 @@ def run(arguments: Namespace, console: Console) -> None:
     )
     console.note(f"{source}\nclustering neighborhoods up to depth {arguments.depth} …")
     with console.bar(source.name):
-        explanation = explain(kernel, source.graphs, y, random_state=arguments.seed)
+        explanation = explain(kernel, source.graphs, y, task=task, random_state=arguments.seed)
     console.note("drawing the page …")
     write_explorer(explanation, arguments.output, title=f"Clusters of neighborhoods in {source.name}")
     telling = [cluster for cluster in explanation.clusters if cluster.better_than_chance]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from relaxwl._registry import get_estimator
 from relaxwl._storage import atomic_write
 from relaxwl._validation import read_number
-from relaxwl.commands.console import OPTIONS, Console, UserError
+from relaxwl.commands.console import Console, UserError, option
 from relaxwl.commands.sources import open_source
 from relaxwl.kernels.base import CountKernel, GraphKernel
 from relaxwl.kernels.registry import load_kernel
@@ -76,7 +76,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
         )
     foreign = [setting for setting in settings if setting not in kernel.get_params()]
     if foreign:
-        raise UserError(f"the kernel {name} has no option {', '.join(OPTIONS[setting] for setting in foreign)}")
+        raise UserError(f"the kernel {name} has no option {', '.join(map(option, foreign))}")
     if arguments.model and not isinstance(kernel, CountKernel):
         raise UserError(f"{name} cannot be saved: it has no explicit features; leave out --model")
     return kernel.set_params(**settings, verbose=console.verbose)

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from relaxwl._storage import atomic_write
-from relaxwl.commands.console import Console, UserError, in_options
+from relaxwl._validation import as_task, infer_task, is_known
+from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import (
     SHARDS,
     MoleculeSource,
@@ -20,7 +21,6 @@ from relaxwl.commands.sources import (
     check_source,
     open_source,
     reading_options,
-    whole_numbers,
 )
 from relaxwl.datasets.molecules import read_targets
 from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError
@@ -53,8 +53,7 @@ def run_fit(arguments: Namespace, console: Console) -> None:
                 "has no targets" if arguments.validate is None else "is a folder of shards: --validate needs a table"
             )
             raise UserError(f"{arguments.dataset} {problem}")
-        numbers = shards.manifest.target == "f" if arguments.task == "auto" else arguments.task == "regression"
-        task, y = "regression" if numbers else "classification", None
+        task, y = arguments.task if arguments.task != "auto" or shards.y is None else infer_task(shards.y), None
         of_molecules = isinstance(shards[0], MoleculeCollection)
     else:
         source = open_source(arguments.dataset, arguments, console, several=True)
@@ -90,7 +89,7 @@ def run_fit(arguments: Namespace, console: Console) -> None:
     ]  # fmt: skip
     data: dict[str, Any] = {"output": arguments.output, "seconds": report.seconds}
     data |= {"score": report.score, "targets": summary} if several else summary[0]
-    words = [in_options(str(report))]
+    words = [str(report)]
     if held_out is not None:
         score, n_held_out, how = held_out
         first = next(iter(reports.values()))
@@ -253,16 +252,17 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
         raise UserError(f"{source.name} has no targets ({source.targets_from}), which fit requires")
     columns = y if isinstance(y, dict) else {"": y}
     for name, column in list(columns.items()):
-        if name and _known(column).size == 0:
+        if name and not is_known(column).any():
             if not skip_targets:
                 raise UserError(f"the target {name!r} has no values; leave it out, or use --skip-targets")
             console.note(f"the target {name!r} has no values and is left out")
             del columns[name]
     if not columns:
         raise UserError(f"no target of {source.name} has a value")
-    measured = [name for name, column in columns.items() if whole_numbers(_known(column)).dtype.kind == "f"]
     texts = [name for name, column in columns.items() if column.dtype.kind not in "iuf"]
     if task == "auto":
+        found = {name: source.task(column[is_known(column)], task, console, name) for name, column in columns.items()}
+        measured = [name for name, kind in found.items() if kind == "regression"]
         task = "regression" if measured else "classification"
         if measured and texts:
             raise UserError(
@@ -272,9 +272,9 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
         if texts:
             of = f"the values of {texts[0]!r} are" if texts[0] else f"the targets of {source.name} are"
             raise UserError(f"{of} not numbers; use --task classification")
-        return task, columns if isinstance(y, dict) else y.astype(np.float64)
+        return task, columns if isinstance(y, dict) else as_task(y, task)
     for name, column in columns.items():
-        known, which = whole_numbers(_known(column)), f"target {name!r}: " if name else ""
+        known, which = as_task(column[is_known(column)], task), f"target {name!r}: " if name else ""
         classes, counts = np.unique(known.astype(str).astype(object), return_counts=True)
         rare = classes[counts == 1]
         if len(classes) < 2 and not (skip_targets and name):
@@ -285,12 +285,7 @@ def _task(task: str, source: Source, skip_targets: bool, console: Console) -> tu
                 f"{which}the class {rare[0]!r} occurs once, but a class needs at least two {source.things}; "
                 "remove the row or merge classes"
             )
-    return task, columns if isinstance(y, dict) else y
-
-
-def _known(column: Any) -> Any:
-    """Return a target without its gaps."""
-    return column[[value is not None and value == value for value in column.tolist()]]
+    return task, columns if isinstance(y, dict) else as_task(y, task)
 
 
 def _answers(model: Any, source: Source, coverage: float | None) -> dict[str, Any]:
@@ -335,7 +330,7 @@ def _truth(model: Any, source: Source) -> dict[str, Any]:
         if name not in found and column in columns:
             texts = [str(value) for value in columns[column]]
             values = read_targets(texts, list(range(len(texts))), source.name, column, "nan", gaps=True)
-            if _known(values).size:
+            if is_known(values).any():
                 found[name] = values
     return found
 
@@ -348,8 +343,8 @@ def _agreement(
     for name, known in truth.items():
         predicted = answers["prediction" if len(model.target_names_) == 1 else f"{name}: prediction"]
         known = known[source.readable]
-        there = np.array([value is not None and value == value for value in known.tolist()], bool)
-        y, predicted = whole_numbers(known[there]), predicted[there]
+        there = is_known(known)
+        y, predicted = as_task(known[there], "regression" if of_numbers else "classification"), predicted[there]
         if len(y) and (not of_numbers or y.dtype.kind in "iuf"):
             wrong = (predicted - y) ** 2 if of_numbers else predicted.astype(str) == y.astype(str)
             found.append(float(np.sqrt(wrong.mean()) if of_numbers else wrong.mean()))

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relaxwl._execution import cached_property
-from relaxwl._validation import repeated
-from relaxwl.commands.console import OPTIONS, Console, UserError
+from relaxwl._validation import as_task, infer_task, repeated
+from relaxwl.commands.console import Console, UserError, option
 from relaxwl.datasets import make_egonets, read_parquet, read_tu
 from relaxwl.datasets.fetch import NAME, download_tu
 from relaxwl.datasets.molecules import (
@@ -30,7 +30,7 @@ from relaxwl.graphs.arrays import Int64
 from relaxwl.inputs import as_collection
 from relaxwl.inputs.files import READERS, graph_files
 
-# Maximum number of classes whose values in the file are listed, and of distinct whole numbers that count as classes.
+# Maximum number of classes whose values in the file are listed.
 MEANINGS = 10
 # Names of embedded ego networks: egonets-1 to egonets-4, by density.
 EMBEDDED = re.compile(r"egonets-([1-4])")
@@ -57,7 +57,7 @@ class Source:
     """A data set with its name, graphs and targets.
 
     ``y`` is the array of targets, or None; ``several`` are several targets by name, with gaps. ``columns`` are the
-    reading options that a model stores.
+    reading options that a model stores; ``declared`` is the task if the file says what its targets are.
     """
 
     # Description of the location of targets, for messages.
@@ -66,28 +66,50 @@ class Source:
     graphs: Any
 
     def __init__(
-        self, name: str, graphs: GraphCollection | None, y: Any, columns: dict[str, Any] | None = None
+        self,
+        name: str,
+        graphs: GraphCollection | None,
+        y: Any,
+        columns: dict[str, Any] | None = None,
+        declared: str | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.declared = name, declared
         if graphs is not None:
             self.graphs = graphs
         self.y: NDArray[Any] | None = None if isinstance(y, dict) else y
+        if self.y is not None and self.y.ndim == 1 and declared is None:
+            # In the type of what they look like, also for commands that write them into arrays and shards.
+            self.y = as_task(self.y, infer_task(self.y))
         self.several: dict[str, NDArray[Any]] | None = y if isinstance(y, dict) else None
         self.columns = columns
 
     def __str__(self) -> str:
         return f"{self.name}: {self.graphs!r}"
 
-    def require_targets(self, task: str | None = None) -> NDArray[Any]:
-        """Return the targets; raise an error if there are none, or if their type does not suit the task."""
-        kind = "f" if self.y is None else self.y.dtype.kind
-        numbers = task == "regression" or (task is None and self.y is not None and kind == "f")
-        if self.y is None or self.y.ndim != 1 or kind not in ("iuf" if numbers else "biufU"):
-            what = "no number for each graph" if numbers else "no classes"
+    def task(self, y: NDArray[Any], asked: str, console: Console, target: str = "") -> str:
+        """Return the task of targets without gaps: that of the option or of the file, or inferred, with a note."""
+        if asked != "auto":
+            return asked
+        if self.declared is not None:
+            return self.declared
+        task, n_different = infer_task(y), len(np.unique(y)) if y.dtype.kind in "iuf" else 0
+        if n_different > 2 and (y % 1 == 0).all():  # all others are obvious
+            read, other = ("classes", "regression") if task == "classification" else ("numbers", "classification")
+            of = f"{self.name}, target {target!r}" if target else self.name
+            console.note(f"{of}: {n_different} different whole numbers are {read}, unless --task {other}")
+        return task
+
+    def require_targets(self, asked: str, console: Console) -> tuple[str, NDArray[Any]]:
+        """Return the task, and the targets in its type; raise an error if there are none that suit the task."""
+        y = None if self.y is None or self.y.ndim != 1 else self.y
+        task = asked if y is None else self.task(y, asked, console)
+        if y is None or (task == "regression" and y.dtype.kind not in "iuf"):
+            what = {"regression": "no number for each graph", "classification": "no classes"}.get(task, "no targets")
             raise UserError(f"{self.name} has {what} ({self.targets_from}), which this command requires")
-        if kind == "f" and not numbers:
+        y = as_task(y, task)
+        if task == "classification" and y.dtype.kind == "f":
             raise UserError(f"the targets of {self.name} are measured numbers, not classes; try --task regression")
-        return self.y
+        return task, y
 
     @property
     def readable(self) -> Int64:
@@ -117,8 +139,7 @@ class MoleculeSource(Source):
     things = "molecules"
 
     def __init__(self, table: MoleculeTable, options: dict[str, Any], targets: list[str]) -> None:
-        y = table.y if table.y is None or isinstance(table.y, dict) else whole_numbers(table.y)
-        super().__init__(table.name, None, y, {"kind": TABLE, "smiles": table.smiles_column, "target": targets})
+        super().__init__(table.name, None, table.y, {"kind": TABLE, "smiles": table.smiles_column, "target": targets})
         self.table, self._options = table, options
 
     def __str__(self) -> str:
@@ -159,8 +180,8 @@ def reading_options(
     given = {key: value for key in every if (value := getattr(arguments, key, None)) not in (None, False)}
     foreign = next((key for key in given if key not in APPLY[kind]), None)
     if foreign is not None:
-        useful = ", ".join(OPTIONS[option] for option in APPLY[kind]) or "no such option"
-        raise UserError(f"{OPTIONS[foreign]} does not apply to {name}, {kind}; options that apply: {useful}")
+        useful = ", ".join(map(option, APPLY[kind])) or "no such option"
+        raise UserError(f"{option(foreign)} does not apply to {name}, {kind}; options that apply: {useful}")
     if remembered is None or remembered.get("kind") != kind:
         return given
     known = {key: value == "yes" if key == "directed" else value for key, value in remembered.items()}
@@ -283,7 +304,8 @@ def _open(name: str, arguments: Namespace, console: Console, remembered: dict[st
         meanings = ", ".join(f"{number} is {value}" for number, value in enumerate(data.classes[:MEANINGS]))
         more = ", …" if len(data.classes) > MEANINGS else ""
         console.note(f"{data.name}: classes are numbered from 0; in the file {meanings}{more}")
-    return Source(data.name, data.graphs, data.y)
+    declared = None if data.classes is None else "classification"
+    return Source(data.name, data.graphs, data.y, declared=declared)
 
 
 def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
@@ -331,7 +353,7 @@ def _join_labels(option: str, graphs: GraphCollection, name: str) -> Any:
         for gaps in [len(chosen) > 1]
         for one in chosen
     }
-    return found if len(found) > 1 else whole_numbers(found[chosen[0]])
+    return found if len(found) > 1 else found[chosen[0]]
 
 
 def _open_table(name: str, arguments: Namespace, console: Console, remembered: dict[str, Any] | None) -> MoleculeSource:
@@ -355,10 +377,3 @@ def _open_table(name: str, arguments: Namespace, console: Console, remembered: d
     if isinstance(table.y, dict) and target == "all":
         console.note(f"--target all: {', '.join(targets)}")
     return MoleculeSource(table, options, targets)
-
-
-def whole_numbers(y: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers with few distinct values as integers, because they are usually classes."""
-    values = np.unique(y) if y.dtype.kind == "f" else y
-    are_classes = y.dtype.kind == "f" and len(values) <= MEANINGS and bool((values % 1 == 0).all())
-    return y.astype(np.int64) if are_classes else y

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from relaxwl._memory import check_memory
 from relaxwl._storage import atomic_write, require_regular
 from relaxwl._validation import as_floats, check_choice, check_integer, overlong, plain_targets, repeated
-from relaxwl.datasets.parquet_pages import VALUE_BYTES, check_pages, read_chunks
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.graphs.building import (
     CollectionBuilder,
@@ -40,6 +39,8 @@ COLUMNS = {
 }
 METADATA = b"relaxwl"
 BATCH = 1024
+# Bytes of memory per value of a column while rows are converted to graphs.
+VALUE_BYTES = 100
 # Exceptions raised by pyarrow for damaged files, and by this package for rows that are not graphs.
 READ_ERRORS = (
     ArithmeticError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError, RuntimeError, TypeError,
@@ -66,6 +67,9 @@ def read_parquet(
     edge_attributes: str | Sequence[str] | None = None,
 ) -> Any:
     """Read graphs from a Parquet file with one row per graph; needs the extra ``parquet``.
+
+    Pages of the file are read by pyarrow, and memory is bounded by the sizes that the file declares: read files of
+    unknown origin in a process of their own.
 
     Parameters
     ----------
@@ -299,11 +303,14 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
                 )
         read = {"edge_index", "num_nodes", "name", asked.target, *(name for names in chosen.values() for name in names)}
         wanted = [name for name in known if name in read]
-        n_rows, groups = read_chunks(path)
-        chunks = [chunk for group in groups for chunk in group if chunk.name in wanted]
-        n_values = check_pages(path, n_rows, chunks)
-        # Values that do not fit into memory raise an error, even if they are highly compressed.
-        n_bytes = VALUE_BYTES * n_values + sum(chunk.unpacked for chunk in chunks)
+        # The sizes that the file declares say before reading whether its content fits into memory. They are those of
+        # the writer: pyarrow reads the pages, and a file that was made to mislead it may take more.
+        metadata = file.metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(metadata.num_columns)]
+        chunks = [chunk for chunk in chunks if chunk.path_in_schema.partition(".")[0] in wanted]
+        n_rows, n_values = metadata.num_rows, sum(chunk.num_values for chunk in chunks)
+        n_bytes = VALUE_BYTES * n_values + sum(chunk.total_uncompressed_size for chunk in chunks)
         share = 1.0 if size is None else min(size / max(n_rows, 1), 1.0)
         check_memory(share * n_bytes, f"its {n_values} values", ADVICE)
         n_bare = BARE_NODES + n_values
@@ -316,8 +323,6 @@ def _row_batches(path: str | os.PathLike[str], size: int | None, asked: _Asked, 
             if n_bare < 0:
                 raise GraphError(begin, "num_nodes of this or an earlier graph is far larger than the file allows")
             begin += len(rows)
-            if begin > n_rows:
-                raise ValueError(f"it holds more than the {n_rows} rows that it announces")
             yield rows
 
 

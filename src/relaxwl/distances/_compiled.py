@@ -45,9 +45,15 @@ class EqualCosts(NamedTuple):
 def point_cost(ground, point, other):
     """Return the cost between two points (or root codes): an entry of a plain matrix, a sum, or a constant.
 
-    The implementation is chosen by type when the caller is compiled.
+    The implementation is chosen by type when the caller is compiled; the one here runs with NUMBA_DISABLE_JIT.
     """
-    raise NotImplementedError
+    if isinstance(ground, np.ndarray):
+        return ground[point, other]
+    if isinstance(ground, EqualCosts):
+        return equal_cost(ground, point, other)
+    return ground.edges[ground.edge_of[point], ground.edge_of[other]] + point_cost(
+        ground.children, ground.child_of[point], ground.child_of[other]
+    )
 
 
 @overload(point_cost)
@@ -71,7 +77,9 @@ def equal_cost(ground, point, other):
 
 def blank_point(ground):
     """Return the number of ⊥, the last point of a ground."""
-    raise NotImplementedError
+    if isinstance(ground, np.ndarray):
+        return ground.shape[0] - 1
+    return ground.last if isinstance(ground, EqualCosts) else len(ground.child_of) - 1
 
 
 @overload(blank_point)

@@ -4,18 +4,19 @@ A part is an ``npz`` archive of plain arrays (nothing in it is executed) with co
 manifest has the vocabulary of all parts, so that a shard has the same codes as in the whole collection. Parts are
 written atomically, and the manifest last, so that an interrupted writer resumes after the last complete part. The
 unfinished manifest contains the mark of its writer; if another writer replaces it, the first one stops with an error.
-The folder is locked while a writer checks its mark and writes. Graphs are released from memory only after they are
-listed in the manifest, so that a caller who continues after a full disk loses none.
+While a writer checks its mark and enters a part, a file that it created exclusively keeps others out. Graphs are
+released from memory only after they are listed in the manifest, so that a caller who continues after a full disk loses
+none.
 """
 
 import contextlib
 import json
 import os
+import platform
 import secrets
-import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import MemoryRefusal, check_memory
-from relaxwl._storage import BYTES_PER_BYTE, FREE_BYTES, atomic_write, is_readable, require_regular, sha256
+from relaxwl._storage import (
+    BYTES_PER_BYTE,
+    FREE_BYTES,
+    TEMPORARY_SUFFIX,
+    atomic_write,
+    is_readable,
+    require_regular,
+    sha256,
+)
 from relaxwl._validation import as_generator, check_integer, counted, plain_targets
 from relaxwl.datasets.smiles import MoleculeCollection, check_sizes
 from relaxwl.graphs import GraphCollection
@@ -38,7 +47,7 @@ FORMAT, VERSION = "relaxwl shards", 1
 MANIFEST = "manifest.json"
 # Manifest of a writer that has not finished.
 UNFINISHED = "manifest.unfinished.json"
-# File that serves as the lock of a folder where the system has no locks.
+# File that a writer creates exclusively while it enters a part: it holds the writer's machine and process number.
 LOCK = "manifest.lock"
 # Maximum sizes of a part and of an attribute vector in a manifest.
 MAX_NODES, MAX_EDGES, MAX_ATTRIBUTES = 2**31 - 1, 2**40, 2**20
@@ -155,7 +164,7 @@ class ShardWriter:
     folder : path
         Created if it does not exist. The folder of an interrupted writer is continued: ``n_written`` is the number of
         graphs in it, which the caller skips. If two writers use a folder at the same time, the first one stops with an
-        error. Threads may share a writer, processes may not.
+        error. Threads and processes do not share a writer.
     graphs_per_shard : int, default=10_000
         Number of graphs of each shard but the last. A worker holds a few shards at a time; 100,000 to
         1,000,000 nodes per shard are a good size.
@@ -190,20 +199,13 @@ class ShardWriter:
             found = Manifest.read(unfinished) if unfinished.exists() else Manifest()
             self._manifest = replace(found, writer=secrets.token_hex(8))
             self._manifest.write(unfinished)
+            clear_leftovers(self.folder)
         self._waiting: list[Batch] = []
         self._n_waiting = 0
-        self._lock, self._process = threading.Lock(), os.getpid()
+        self._process = os.getpid()
 
     def __reduce__(self) -> Any:
         raise TypeError("a ShardWriter cannot be copied or sent to other processes; use a separate folder for each")
-
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Let one thread write at a time, and no forked child, whose copy of the writer would write the same parts."""
-        if os.getpid() != self._process:
-            raise _not_alone(self.folder)
-        with self._lock:
-            yield
 
     @property
     def n_written(self) -> int:
@@ -229,13 +231,12 @@ class ShardWriter:
             Their targets.
         """
         target = None if y is None else plain_targets(y, len(graphs))
-        with self._turn():
-            if any((other is None) != (target is None) for _, other in self._waiting[:1]):
-                raise ValueError("y must be given for all graphs or for none")
-            self._waiting.append((graphs, target))
-            self._n_waiting += len(graphs)
-            while self._n_waiting >= self.graphs_per_shard:
-                self._write(self.graphs_per_shard)
+        if any((other is None) != (target is None) for _, other in self._waiting[:1]):
+            raise ValueError("y must be given for all graphs or for none")
+        self._waiting.append((graphs, target))
+        self._n_waiting += len(graphs)
+        while self._n_waiting >= self.graphs_per_shard:
+            self._write(self.graphs_per_shard)
 
     def finish(self) -> "ShardedCollection":
         """Write the remaining graphs and the manifest, which completes the folder.
@@ -245,10 +246,6 @@ class ShardWriter:
         ShardedCollection
             The graphs of the folder.
         """
-        with self._turn():
-            return self._finish()
-
-    def _finish(self) -> "ShardedCollection":
         if self._n_waiting or not self._manifest.parts:
             self._write(self._n_waiting)
         with _locked(self.folder):
@@ -273,9 +270,9 @@ class ShardWriter:
         self._manifest, self._waiting, self._n_waiting = grown, rest, self._n_waiting - n_graphs
 
     def _check_alone(self) -> None:
-        """Raise an error if another writer has taken the folder."""
-        path = self.folder / UNFINISHED
-        if not path.exists() or Manifest.read(path).writer != self._manifest.writer:
+        """Raise an error if another writer has taken the folder, or if this is a copy in a forked child."""
+        path, is_copy = self.folder / UNFINISHED, os.getpid() != self._process
+        if is_copy or not path.exists() or Manifest.read(path).writer != self._manifest.writer:
             raise _not_alone(self.folder)
 
     def _taken(self, n_graphs: int) -> tuple[GraphCollection, NDArray[Any] | None, list[Batch]]:
@@ -586,6 +583,16 @@ class ShardedCollection(Sequence[GraphCollection]):
 # --------------------------------------------------------------------------------------------------------- inside
 
 
+def clear_leftovers(folder: Path) -> None:
+    """Remove temporary files of killed writers, and in a finished folder their manifest and lock."""
+    left = list(folder.glob(f".*{TEMPORARY_SUFFIX}"))
+    if (folder / MANIFEST).exists():
+        left += [folder / UNFINISHED, *([folder / LOCK] if _is_left(folder / LOCK) else [])]
+    for path in left:
+        with contextlib.suppress(OSError):  # on Windows, another writer may have it open
+            path.unlink(missing_ok=True)
+
+
 def _not_alone(folder: Path) -> ShardError:
     left = f", or remove {LOCK} in it if none is" if (folder / LOCK).exists() else ""
     return ShardError(f"another process is writing to {folder}; use a separate folder for each{left}")
@@ -593,48 +600,37 @@ def _not_alone(folder: Path) -> ShardError:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against other writers, threads of this process included; wait for a while if it is locked."""
-    end = time.monotonic() + WAIT_SECONDS
-    while (release := _try_lock(folder)) is None:
-        if time.monotonic() > end:  # the other one was stopped, or left a child that has the folder open
-            raise _not_alone(folder)
-        time.sleep(0.01)
+    """Keep other writers out of a folder; wait for a while if there is one."""
+    path, end = folder / LOCK, time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(f"{os.getpid()} {platform.node()}")
+            break
+        except FileExistsError:
+            if _is_left(path):
+                path.unlink(missing_ok=True)
+            elif time.monotonic() > end:  # the other one was stopped, or runs on another machine and was killed
+                raise _not_alone(folder) from None
+            else:
+                time.sleep(0.01)
     try:
         yield
     finally:
-        release()
+        path.unlink(missing_ok=True)
 
 
-def _try_lock(folder: Path) -> Callable[[], None] | None:
-    """Return what unlocks a folder, or None if another writer has locked it.
-
-    The lock of a killed process is released by the system. Without such locks, on Windows and some network drives, a
-    file stands for one, which a killed process leaves.
-    """
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            if isinstance(error, BlockingIOError):
-                return None
-        else:
-
-            def unlock() -> None:
-                # Closing is not sufficient, because a process forked in the meantime has the file open too.
-                with contextlib.suppress(OSError):
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)
-                os.close(descriptor)
-
-            return unlock
+def _is_left(path: Path) -> bool:
+    """Whether the process that created a lock on this machine has ended."""
     try:
-        (folder / LOCK).touch(exist_ok=False)
-    except FileExistsError:
-        return None
-    return lambda: (folder / LOCK).unlink(missing_ok=True)  # a user may have removed it
+        number, machine = path.read_text(encoding="utf-8").split(" ", 1)
+        if os.name == "posix" and machine == platform.node():  # on Windows, a signal would end the process
+            os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):  # it is being written or removed, or belongs to another user
+        return False
+    return False
 
 
 def _check_unpacked(path: Path) -> None:

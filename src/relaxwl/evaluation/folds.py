@@ -20,7 +20,7 @@ from sklearn.model_selection import (
 
 from relaxwl._progress import printable
 from relaxwl._storage import require_regular
-from relaxwl._validation import check_choice, check_integer, looks_continuous, plain_targets
+from relaxwl._validation import check_choice, check_integer, infer_task, plain_targets
 from relaxwl._version import __version__
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
@@ -150,7 +150,7 @@ class Data:
             if splits is None:
                 size = int(sizes.min())
                 if size < settings.n_folds or size - -(-size // settings.n_folds) < settings.inner_folds:
-                    if looks_continuous(found, len(targets)):
+                    if infer_task(targets) == "regression":
                         raise ValueError(
                             f"y looks continuous ({len(found)} distinct values); classification needs classes, and "
                             "task='regression' takes numbers"

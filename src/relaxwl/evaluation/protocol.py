@@ -27,7 +27,7 @@ from relaxwl._execution import Deadline
 from relaxwl._execution import time_limit as limited
 from relaxwl._memory import forget_peak_memory, peak_memory
 from relaxwl._progress import ProgressBar
-from relaxwl._validation import check_integer
+from relaxwl._validation import check_integer, infer_task, plain_targets
 from relaxwl._version import __version__
 from relaxwl.evaluation.folds import DEFAULT_C, DIGITS, Data, Settings, Split, kernel_seed, outer_splits, read_splits
 from relaxwl.evaluation.records import DatasetRecord, FailedRun, FoldRecord, Key, Record, identity_of
@@ -188,7 +188,7 @@ def cross_validate(
     y: Any,
     *,
     protocol: str | None = None,
-    task: str = "classification",
+    task: str | None = None,
     splits: Any = None,
     groups: Sequence[Any] | None = None,
     n_folds: int = 10,
@@ -221,8 +221,10 @@ def cross_validate(
     protocol : {"transductive", "inductive"}, optional
         Whether kernels are fitted on all graphs (the default) or on the training graphs of each fold (the default with
         ``splits``).
-    task : {"classification", "regression"}, default="classification"
-        Kind of ``y``. Regression needs predictors instead of kernels.
+    task : {"classification", "regression"}, optional
+        Kind of ``y``; by default inferred: numbers are classes if they are whole and repeat (each occurs twice on
+        average, and ten times if there are more than ten different ones). Regression needs predictors instead of
+        kernels.
     splits : path, list or str, optional
         Folds to use instead of a cross-validation: a JSON file in the format of Errica et al. (or its content), whose
         validation parts are used for model selection; ``"random:20"``, 20 random test parts of 20 %; or
@@ -283,11 +285,13 @@ def cross_validate(
     n_repeats = (5 if splits is None else 1) if n_repeats is None else check_integer("n_repeats", n_repeats, 1)
     protocol = protocol or ("transductive" if splits is None else "inductive")
     depths = None if depths is None else tuple(depths)
+    entries = resolve(kernels, depths)
+    collection = as_collection(graphs)
+    task = infer_task(plain_targets(y, len(collection))) if task is None else task
     settings = Settings(protocol, n_folds, inner_folds, C, depths, random_state, solver, task)
-    estimators = [entry.for_task(task) for entry in resolve(kernels, settings.depths)]
+    estimators = [entry.for_task(task) for entry in entries]
     for estimator in estimators if store is not None else []:
         identity(estimator, require_name=True)
-    collection = as_collection(graphs)
     given = None if splits is None else read_splits(splits, len(collection), groups)
     if given is not None:
         settings = replace(settings, n_folds=given.n_folds, splits=given.name)

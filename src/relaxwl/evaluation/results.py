@@ -77,7 +77,7 @@ class Results(Sequence[Record]):
 
         Parameters
         ----------
-        form : {"text", "markdown", "csv", "latex"}, default="text"
+        form : {"text", "markdown", "csv"}, default="text"
             The format.
 
         Returns

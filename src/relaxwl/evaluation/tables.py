@@ -1,4 +1,4 @@
-"""Tables of results, data sets and runtimes, as text, Markdown, CSV and LaTeX, and tests of significance.
+"""Tables of results, data sets and runtimes, as text, Markdown and CSV, and tests of significance.
 
 Folds of a cross-validation share most of their training graphs, so their scores are not independent and a plain t-test
 finds differences where there are none. The corrected test of Nadeau and Bengio (2003) widens the variance by the share
@@ -45,12 +45,7 @@ BASELINES = {"accuracy": "majority-class baseline", "rmse": "mean predictor"}
 MARKS = {"out of time": "–", "out of memory": "×"}
 NOT_THERE = "–"
 UNFINISHED = "…"
-LATEX_ESCAPES = str.maketrans(
-    {sign: rf"\{sign}" for sign in "&%#_${}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "±": r"$\pm$", "–": "--"}
-    | {"…": r"\dots{}", "×": r"$\times$", "λ": r"$\lambda$", "√": r"$\sqrt{}$"}
-)
-FORMS = ("text", "markdown", "csv", "latex")
+FORMS = ("text", "markdown", "csv")
 
 
 @dataclass(frozen=True)
@@ -130,16 +125,8 @@ class Table:
             writer.writerow([value for cell in row for value in (cell.values or (cell.text,))])
         return out.getvalue()
 
-    def to_latex(self) -> str:
-        """Return a LaTeX table in the style of the ``booktabs`` package."""
-        head, *body = (" & ".join(line) + r" \\" for line in self._styled(r"\textbf{{{}}}", LATEX_ESCAPES))
-        caption = (". ".join(part.rstrip(".") for part in (self.title, *self.notes)) + ".").translate(LATEX_ESCAPES)
-        above = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
-        above += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule", head, r"\midrule"]
-        return "\n".join([*above, *body, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
-
     def render(self, form: str) -> str:
-        """Return the table in one of the formats ``text``, ``markdown``, ``csv`` and ``latex``."""
+        """Return the table in one of the formats ``text``, ``markdown`` and ``csv``."""
         check_choice("form", form, FORMS)
         text: str = getattr(self, f"to_{form}")()
         return text

@@ -112,7 +112,8 @@ def explain(
         default a support vector machine, one class against the rest, is fitted on these features, with C selected by
         5-fold cross-validation and its accuracy estimated by nested cross-validation; for numbers, a ridge regression.
     task : {"classification", "regression"}, optional
-        Kind of ``y``; by default regression if most values occur once, or if there are many values with fractions.
+        Kind of ``y``; by default inferred: numbers are classes if they are whole and repeat (each occurs twice on
+        average, and ten times if there are more than ten different ones).
     n_permutations : int, default=999
         Number of permutations of the test; p-values are at least 1 / (n_permutations + 1).
     significance : float, default=0.05

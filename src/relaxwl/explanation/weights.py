@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, NuSVC
 
-from relaxwl._validation import check_choice, looks_continuous, plain_targets
+from relaxwl._validation import check_choice, infer_task, plain_targets
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.learning.heads import RIDGES
 from relaxwl.learning.svm import QuietSVC
@@ -52,7 +52,7 @@ class ExplainedTarget:
 
 
 def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> ExplainedTarget:
-    """Return the target: numeric if most values occur once or have fractions, else classes.
+    """Return the target, as classes or numbers by :func:`relaxwl._validation.infer_task` unless the task is given.
 
     >>> read_target([0.1, 0.7, 3.2, 4.5], 4, "regression").classes.tolist()
     ['below 1.95', '1.95 and above']
@@ -63,7 +63,7 @@ def read_target(y: ArrayLike, n_graphs: int, task: str | None = None) -> Explain
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         raise ValueError("y must have at least two classes: there is nothing to separate")
-    if task == "regression" or (task is None and looks_continuous(classes, n_graphs)):
+    if (task or infer_task(values)) == "regression":
         if values.dtype.kind not in "iufb" or not np.isfinite(values).all():
             raise ValueError("y must contain finite numbers for regression")
         numbers = values.astype(np.float64)

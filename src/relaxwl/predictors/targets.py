@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relaxwl._validation import ParameterError, as_classes, as_numbers, plain_targets
+from relaxwl._validation import ParameterError, as_classes, as_numbers, is_known, plain_targets
 from relaxwl.graphs.arrays import Int64
 
 
@@ -106,7 +106,7 @@ def _as_table(y: Any) -> Any:
 
 def _column(column: NDArray[Any], name: str, things: str, classification: bool, skip_targets: bool) -> Target:
     """Return one column without its gaps."""
-    known = np.array([not _is_gap(value) for value in column], bool)
+    known = is_known(column)
     rows, values = np.flatnonzero(known), column[known].tolist()
     if not len(rows):
         raise ParameterError(f"target {name!r} has no values; leave it out")
@@ -124,13 +124,6 @@ def _column(column: NDArray[Any], name: str, things: str, classification: bool, 
         raise ParameterError(f"target {name!r}: {error}{more}") from None
 
 
-def _is_gap(value: Any) -> bool:
-    """Whether a value is NaN, None or pandas' missing value."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
-
-
 def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, list[Any]]]:
     """Return, for each column of true values, the objects with a known one and these values."""
     table = np.asarray(_as_table(y), dtype=object)
@@ -143,7 +136,7 @@ def known_values(y: Any, n_objects: int, is_table: bool) -> list[tuple[Int64, li
         )
     found = []
     for column in table.T:
-        gaps = np.array([_is_gap(value) for value in column], bool)
+        gaps = ~is_known(column)
         known = np.flatnonzero(~gaps)
         if len(known) and not is_table:  # gaps are filled, so that messages name positions among all objects
             column = plain_targets(np.where(gaps, column[known[:1]], column), len(column))
