@@ -7,7 +7,7 @@ import numpy as np
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
 from relaxwl.kernels import RelaxedWeisfeilerLehman
-from relaxwl.kernels.levels import RowPlacement, refined
+from relaxwl.kernels.levels import RowPlacement
 
 # Number of partitions in use: distances to the centers of more partitions add little information.
 N_CHAINS = 4
@@ -58,14 +58,14 @@ class Novelty:
         """
         encoded, rows = self.kernel._encoder(graphs), []
         for levels in self.kernel.partitions_[:N_CHAINS]:
-            ids, n_below = None, 0
+            ids, n_below = np.empty(0, np.int32), 0
             for partition in levels:
                 members = partition.members_
                 if not isinstance(members, RowPlacement) or not self.kernel.approximate:
                     return self._distances(graphs)  # they were already summarized
                 if members.number.sum() != graphs.n_nodes:
                     return self._distances(graphs)  # a sample of the graphs with other distinct trees
-                _, row_of_node = refined(encoded, partition.depth, ids, n_below, self.kernel.n_jobs)
+                _, row_of_node = encoded.refined(partition.depth, ids, n_below, self.kernel.n_jobs)
                 ids, n_below = members.labels[row_of_node], len(partition)
                 rows += [members.distances[row_of_node]] if partition.depth else []
         return np.array(rows).reshape(len(rows), graphs.n_nodes)
@@ -73,9 +73,9 @@ class Novelty:
     def _distances(self, graphs: GraphCollection) -> Float64:
         """Return the distances (n_chains · n_depths, n_nodes) of nodes' trees to their centers."""
         rows = [
-            found.distances(partition.centers, self.kernel.n_jobs)[found.row_of_node]
-            for partition, found in self.kernel.assignments(graphs, N_CHAINS)
-            if partition.depth > 0
+            distances[level.row_of_node]
+            for level in sorted(self.kernel.levels(graphs, N_CHAINS), key=lambda level: level.partition)
+            if level.depth > 0 and (distances := level.row_distances()) is not None
         ]
         return np.array(rows).reshape(len(rows), graphs.n_nodes)
 
