@@ -144,6 +144,7 @@ class ShardLevel(Level):
             n_rows = sum(size for size, _, _ in samples)
             n_chunks = max(-(-n_rows // CHUNK_ROWS), min(tasks.n_threads, n_rows // LEAST_CHUNK_ROWS), 1)
             borders = tasks.share(splitters([some for _, some, _ in samples], n_chunks))
+            # Few chunks are cut where they are merged; many would each receive the rows of all shards.
             if n_chunks <= FEW_CHUNKS:
                 self._chunks = [tasks.submit(merge_cut, found, borders, place) for place in range(n_chunks)]
             else:
@@ -152,6 +153,7 @@ class ShardLevel(Level):
                     tasks.submit(merge, [tasks.submit(getitem, pieces, place) for pieces in cuts])
                     for place in range(n_chunks)
                 ]
+        # Chunks are in canonical order, so a row's number is its place in its chunk plus the rows of the chunks before.
         sizes = self._tasks.gather([self._tasks.submit(chunk_size, chunk) for chunk in self._chunks])
         self._starts: list[int] = prefix_sums(np.array(sizes, np.int64)).tolist()
         self.n_rows = self._starts[-1]
@@ -190,6 +192,8 @@ class ShardLevel(Level):
                 "graphs"
             )
         rows, spans = self.take(numbers), list(zip(self._chunks, pairwise(self._starts), strict=True))
+        # Either this process clusters all rows and sends the clusters to the chunks, or it sends centers made of the
+        # sample, to which the chunks assign their rows.
         if numbers is None:
             labels, centers, distances = fit_partitioner(partitioner, rows, ground, rng, self.depth, n_jobs)
             placed = [

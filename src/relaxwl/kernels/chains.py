@@ -259,6 +259,7 @@ def fit_chain(
             assert generator is not None, "partitioners have one"
             return level.cluster(partitioners[level.depth][index], ground, generator(level.depth, index), n_jobs)
 
+        # The partitions of R-WL look at the same trees with the same distances, and are independent.
         found = map_long(fit, range(len(own)), n_jobs)
         lower, deeper = None, [partitioner for later in partitioners[depth + 1 :] for partitioner in later]
         if deeper and use_clusters:
@@ -268,6 +269,7 @@ def fit_chain(
             centers = found[0].centers
             lower = LowerLevel(centers, center_costs(centers, ground, n_jobs) if measured else None)
         elif deeper:
+            # R-WL needs the distances between all trees, which its partitions share.
             lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
         fitted = []
         for index, (partitioner, (centers, clusters, members)) in enumerate(zip(own, found, strict=True), first):
@@ -351,6 +353,7 @@ def apply_chain(
     below = _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
     for depth, partitions in enumerate(levels):
         rows, row_of_node = encoded.refined(depth, below.ids, below.n_known, n_jobs)
+        # Trees of new graphs may have children that no fitted tree has, so the ground is extended by these.
         rows, ground = _covering(rows, below, encoded)
         found = [
             Assignment(partition, rows, row_of_node, labels, ground, distances)
@@ -369,6 +372,7 @@ def apply_chain(
             known = known.measures()
         else:
             ids = known_or_new(known.locate(rows), len(known))
+        # No partitioner of a deeper level looks at distances that fitting left out.
         distances = None if before is None else _extended(before, known, rows, ids, ground, n_jobs)
         below = _Below(ids[row_of_node], len(known), distances)
 

@@ -109,6 +109,7 @@ class ClusterKernel(CountKernel):
             One for each depth and partition: the cluster of each node, and how centers are drawn.
         """
         check_is_fitted(self)
+        # Chains are independent, but within a chain a depth is refined from the clusters of the depth below.
         chains = map_long(list, self._chains(check_graphs(self, X), n_partitions), self.n_jobs)
         found = [level for chain in chains for levels in chain for level in levels]
         return sorted(found, key=lambda level: (level.depth, level.partition))
@@ -209,6 +210,7 @@ class ClusterKernel(CountKernel):
             rows.append(len(clusters))
             first = 0  # the counts of the partitions are concatenated
             for level in own:
+                # Clusters that were not seen in fitting have no columns, so removing them changes nothing.
                 inside = np.unique(level.clusters[level.clusters < level.n_clusters]).tolist()
                 clusters += [] if level.are_labels else [(level, number) for number in inside]
                 columns += [] if level.are_labels else [first + number for number in inside]
@@ -262,6 +264,7 @@ class ClusterKernel(CountKernel):
             # A depth is counted before the next one is computed, so that clusters of few depths are in memory.
             return [map_chunks(count, levels, self.n_jobs) for levels in chain]
 
+        # The columns of a depth are those of its partitions, one after the other.
         of_chains = map_long(counted, chains, self.n_jobs)
         return [concatenated([one for chain in depth for one in chain]) for depth in zip(*of_chains, strict=True)]
 

@@ -295,8 +295,8 @@ class ContinuousWeisfeilerLehman(ClusterKernel):
             for sample in source.joined(join_samples, found):
                 self._draw(sample, columns.n_nodes, seed)
             return None
-        # In memory the centers of a depth are drawn from all of its vectors, which then find their nearest centers.
 
+        # In memory the centers of a depth are drawn from all of its vectors, which then find their nearest centers.
         def levels() -> Chain:
             for depth, (vectors, of_node) in enumerate(self._vectors(source.graphs, tables[0])):
                 self._draw(vectors.sample(), columns.n_nodes, seed)

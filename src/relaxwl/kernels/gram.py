@@ -188,6 +188,7 @@ class _DepthSums:
         self.by_depth, self.divide = normalize == "depth", divide_by_lengths if normalize else None
         self.names, depths = list(dict.fromkeys(name for name, _ in wanted)), {depth for _, depth in wanted}
         self.n_depths, minimum = max(depths) + 1, wanted[0][0] != "dot"
+        # One product of concatenated depths is faster than one a depth, but cannot be cut at a depth.
         step = 1 if self.by_depth or len(depths) > 1 else self.n_depths
         # For each depth, or for all at once: the last depth, the products, and each graph's product with itself.
         self.parts: list[tuple[int, Products, Float64, Float64]] = []

@@ -276,6 +276,7 @@ def fit_partitioner(
     Partitioners may be user-defined, so their results are checked.
     """
     name = type(partitioner).__name__
+    # Costs of deep trees of many children may exceed floating point, and clusters would then be arbitrary.
     check_finite(largest_distance(rows, ground), depth)
     labels, centers = partitioner.fit(rows, ground, rng)
     centers = check_rows(centers, rows.n_points, len(ground.roots) - 1, f"the centers that {name}.fit returned")
@@ -288,6 +289,7 @@ def center_distances(
     rows: TreeRows, labels: Int32, centers: TreeRows, ground: GroundCost, n_jobs: int | None
 ) -> Float64:
     """Return the exact distance of each row to its cluster's center; a row of a new cluster is its own center."""
+    # Rows of new clusters have the distance 0, because they are their own centers.
     known, distances = np.flatnonzero(labels < len(centers)), np.zeros(len(labels))
     pairs = np.column_stack([known, labels[known]])
     distances[known] = paired_distances(rows, centers.measures(), pairs, ground, n_jobs)
