@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from clustering_rows import random_content, tree_rows
 from relaxwl import (
     ContinuousWeisfeilerLehman,
     GraphCollection,
@@ -16,9 +17,12 @@ from relaxwl import (
 from relaxwl.clustering import kmeans
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.datasets import make_egonets
-from relaxwl.distributed import ShardedCollection, ShardWriter, fitting
-from relaxwl.kernels import chains, continuous, levels
+from relaxwl.distributed import ShardedCollection, ShardWriter, fitting, levels
+from relaxwl.distributed.levels import FAN_IN, Distinct, ShardSource, answer, cut, merge, sample, splitters
+from relaxwl.distributed.tasks import LocalTasks
+from relaxwl.kernels import continuous
 from relaxwl.kernels.baselines import VertexEdgeHistogram, WLOptimalAssignment
+from relaxwl.unfolding.rows import canonical_order, join_rows
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
 from user_partitioners import KMedoidsPartitioner
@@ -191,6 +195,67 @@ def test_partitioners_that_look_at_all_rows_see_so_many_and_no_more(tmp_path, sm
     kernel = RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0)
     expected = clone(kernel).fit(graphs).transform(graphs).toarray()
     np.testing.assert_array_equal(clone(kernel).fit(shards).transform(graphs).toarray(), expected)
-    monkeypatch.setattr(chains, "SEEN_AT_ONCE", 30)
+    monkeypatch.setattr(levels, "SEEN_AT_ONCE", 30)
     with pytest.raises(ValueError, match="too many for KMedoidsPartitioner"):
         kernel.fit(shards)
+
+
+# ------------------------------------------------------------------------------------------------ rows of shards
+
+
+@pytest.fixture
+def row_sets(monkeypatch):
+    """Distinct rows of three shards that share many, the first node of each and how many there are."""
+    monkeypatch.setattr(levels, "CHUNK_ROWS", 8)
+    rng = np.random.default_rng(0)
+    content = random_content(40, 4)
+    found = []
+    for number in range(3):
+        chosen = sorted(rng.choice(40, 25, replace=False))
+        rows = tree_rows([content[place] for place in chosen], 4)
+        rows = rows.take(canonical_order(rows, np.arange(25)))
+        found.append(
+            (Distinct(rows, 100 * number + np.arange(25), rng.integers(1, 4, 25)), np.arange(25, dtype=np.int32))
+        )
+    return found
+
+
+def test_chunks_have_each_row_once_with_its_first_node_and_all_its_numbers(row_sets):
+    sizes, samples, wholes = zip(*(sample(found, 24) for found in row_sets), strict=True)
+    assert sizes == (25, 25, 25)
+    assert wholes == (None, None, None)
+    assert sample(row_sets[0], 25)[2] is row_sets[0][0]
+    borders = splitters(list(samples), 4)
+    pieces = [cut(found, borders) for found in row_sets]
+    merged = [merge(list(parts)) for parts in zip(*pieces, strict=True)]
+    whole = Distinct(
+        join_rows([part.rows for part, _ in merged]),
+        np.concatenate([part.first for part, _ in merged]),
+        np.concatenate([part.number for part, _ in merged]),
+    )
+    content = [whole.rows.take([place]) for place in range(len(whole.rows))]
+    assert canonical_order(whole.rows, np.arange(len(whole.rows))).tolist() == list(range(len(whole.rows)))
+    for place, row in enumerate(content):
+        places = [(part, int(part.rows.locate(row)[0])) for part, _ in row_sets]
+        having = [(part, at) for part, at in places if at >= 0]
+        assert whole.first[place] == min(part.first[at] for part, at in having)
+        assert whole.number[place] == sum(part.number[at] for part, at in having)
+    assert whole.number.sum() == sum(part.number.sum() for part, _ in row_sets)
+    # What rows of partitions have comes back to the rows of each shard.
+    numbers = np.split(np.arange(len(whole.rows)), np.cumsum([len(part.rows) for part, _ in merged])[:-1])
+    for number, (part, _) in enumerate(row_sets):
+        back = np.concatenate([answer(one, values, number) for one, values in zip(merged, numbers, strict=True)])
+        assert part.rows.same_as(whole.rows.take(back)).all()
+
+
+@pytest.mark.parametrize("number", [1, FAN_IN, FAN_IN + 1, FAN_IN**2 + 1])
+def test_results_are_joined_in_order_a_few_at_a_time(number):
+    sizes = []
+
+    def join(results):
+        sizes.append(len(results))
+        return "".join(results)
+
+    letters = [chr(ord("a") + place % 26) for place in range(number)]
+    assert ShardSource([], None, LocalTasks()).joined(join, letters) == "".join(letters)
+    assert max(sizes) <= FAN_IN

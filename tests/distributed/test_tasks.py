@@ -7,8 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from relaxwl import WeisfeilerLehman
-from relaxwl.distributed.tasks import SMALL_BYTES, Cluster, current_tasks
-from relaxwl.kernels.levels import LocalTasks
+from relaxwl.distributed.tasks import SMALL_BYTES, Cluster, LocalTasks, current_tasks
 from sharding import shard
 from small_graphs import collection, random_graphs
 
@@ -58,15 +57,15 @@ class Future:
 def test_tasks_go_to_a_cluster_as_one_graph_when_somebody_waits():
     client = Client()
     tasks = Cluster(client)
-    one, two = (tasks.submit("number", int, text) for text in ("1", "2"))
-    both = tasks.submit("sum", sum, [one, two])
+    one, two = (tasks.submit(int, text) for text in ("1", "2"))
+    both = tasks.submit(sum, [one, two])
     del two  # nobody but the sum wants it
     assert client.graphs == []
     assert tasks.gather([both, 5]) == [3, 5]
     ((sent, wanted),) = client.graphs
-    assert [key.split("-")[1] for key in sent] == ["number", "number", "sum"]
+    assert [key.split("-")[1] for key in sent] == ["int", "int", "sum"]
     assert wanted == [sent[0], sent[2]]
-    assert tasks.gather([tasks.submit("sum", sum, [one, both, 10])]) == [14]  # of an earlier graph, and a number
+    assert tasks.gather([tasks.submit(sum, [one, both, 10])]) == [14]  # of an earlier graph, and a number
     assert len(client.graphs) == 2
     assert tasks.gather([both]) == [3]
     assert len(client.graphs) == 2
@@ -76,9 +75,9 @@ def test_what_is_given_up_is_let_go_and_not_sent(tmp_path, monkeypatch):
     client = Client()
     tasks = Cluster(client)
     monkeypatch.setattr(tasks, "check", lambda folder: None)
-    done = tasks.submit("number", int, "1")
+    done = tasks.submit(int, "1")
     tasks.gather([done])
-    waiting = tasks.submit("number", int, "2")
+    waiting = tasks.submit(int, "2")
     with pytest.raises(KeyboardInterrupt), tasks.working(tmp_path):
         raise KeyboardInterrupt
     assert done.future.released
@@ -106,7 +105,7 @@ def test_what_is_small_is_not_sent():
     assert tasks.share("small") == "small"
     large = bytes(2 * SMALL_BYTES)
     assert tasks.gather([tasks.share(large)]) == [large]
-    assert [key.split("-")[1] for key in client.graphs[0][0]] == ["send"]
+    assert [key.split("-")[1] for key in client.graphs[0][0]] == ["sent"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -202,9 +202,9 @@ def test_parts_of_the_graphs_are_put_together_exactly(monkeypatch):
     kernel = ContinuousWeisfeilerLehman(**SMALL).fit(graphs)
     parts = [graphs[:7], graphs[7:8], graphs[8:]]
     tables = [kernel._table(part)[0] for part in parts]
-    levels = [[vectors.sample() for vectors, _ in kernel._levels(*pair)] for pair in zip(parts, tables, strict=True)]
+    levels = [[vectors.sample() for vectors, _ in kernel._vectors(*pair)] for pair in zip(parts, tables, strict=True)]
     for found, (vectors, _) in zip(
-        zip(*levels, strict=True), kernel._levels(graphs, kernel._table(graphs)[0]), strict=True
+        zip(*levels, strict=True), kernel._vectors(graphs, kernel._table(graphs)[0]), strict=True
     ):
         assert len(vectors.rows) > 50
         for one, two in zip(Vectors.join(found), vectors.sample(), strict=True):
@@ -276,14 +276,14 @@ def test_missing_values_are_the_mean_and_unseen_labels_no_label():
     fitted = as_collection([(3, [(0, 1)], ["a", "a", "b"])])
     unseen = as_collection([(2, [(0, 1)], ["a", "z"])])
     kernel = ContinuousWeisfeilerLehman("labels", **SMALL).fit(fitted)
-    (vectors, of_node), *_ = kernel._levels(unseen, kernel._fitted_table(unseen))
+    (vectors, of_node), *_ = kernel._vectors(unseen, kernel._fitted_table(unseen))
     assert (vectors.rows[of_node] / kernel.unit_).tolist() == [[1.5, 0.0], [0.0, 0.0]]
     made = CollectionBuilder(missing="any")
     made.add(3, [(0, 1)], node_attributes=[[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
     gaps = built(made)
     kernel = ContinuousWeisfeilerLehman("attributes", **SMALL).fit(gaps)
     assert kernel.dropped_features_ == ["attribute 1"]
-    (vectors, of_node), *_ = kernel._levels(gaps, kernel._fitted_table(gaps))
+    (vectors, of_node), *_ = kernel._vectors(gaps, kernel._fitted_table(gaps))
     assert (vectors.rows[of_node] / kernel.unit_).tolist() == [[-1.0], [1.0], [0.0]]
 
 
@@ -292,13 +292,13 @@ def test_isolated_nodes_keep_their_vectors_and_large_values_are_cut():
     made.add(3, [], node_attributes=[[0.0], [1.0], [5.0]])
     graphs = built(made)
     kernel = ContinuousWeisfeilerLehman("attributes", **SMALL).fit(graphs)
-    levels = [vectors.rows[of_node] for vectors, of_node in kernel._levels(graphs, kernel._fitted_table(graphs))]
+    levels = [vectors.rows[of_node] for vectors, of_node in kernel._vectors(graphs, kernel._fitted_table(graphs))]
     np.testing.assert_array_equal(levels[2], levels[0])
     assert np.diff(kernel.center_bounds_[0]).tolist() == [2, 3, 3]  # no more than there are distinct vectors
     made = CollectionBuilder()
     made.add(1, [], node_attributes=[[1e9]])
     far = built(made)
-    (vectors, _), *_ = kernel._levels(far, kernel._fitted_table(far))
+    (vectors, _), *_ = kernel._vectors(far, kernel._fitted_table(far))
     assert vectors.rows.tolist() == [[64 * kernel.unit_]]
 
 

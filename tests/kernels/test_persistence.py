@@ -11,7 +11,6 @@ import zipfile
 import zlib
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 
@@ -22,7 +21,7 @@ from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartition
 from relaxwl.explanation import explain
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.persistence import ModelFileError
-from relaxwl.kernels.registry import get_kernel, load_kernel
+from relaxwl.kernels.registry import get_kernel
 from small_graphs import ATOMS, collection, random_graphs, with_attributes
 
 KERNELS = {
@@ -66,14 +65,6 @@ def test_saved_and_loaded_is_the_same(tmp_path, kernel):
     # A loaded model is an estimator like any other: it can be saved again, and fitted again.
     loaded.save(tmp_path / "again.rwl")
     assert_equal_kernels(kernel, CountKernel.load(tmp_path / "again.rwl"))
-
-
-@kernels
-def test_pickle_and_joblib(tmp_path, kernel):
-    kernel.fit(collection(TRAIN))
-    assert_equal_kernels(kernel, pickle.loads(pickle.dumps(kernel)))
-    joblib.dump(kernel, tmp_path / "model.joblib")
-    assert_equal_kernels(kernel, joblib.load(tmp_path / "model.joblib"))
 
 
 @pytest.mark.parametrize("labeled", [False, True])
@@ -385,16 +376,6 @@ def test_values_nested_too_deep_are_refused(tmp_path, depth):
 
 
 # ------------------------------------------------------------------------------------------------- kernels of any class
-
-
-@pytest.mark.parametrize("name", ["ve-hist", "wl", "gs", "sp", "pwl", "wl-oa", "rwl", "rwl-star"])
-def test_every_kernel_with_features_can_be_kept(tmp_path, name):
-    settings = {"max_depth": 2} if name in ("wl", "pwl", "wl-oa", "rwl", "rwl-star") else {}
-    kernel = get_kernel(name).make(random_state=0, **settings).fit(collection(TRAIN))
-    kernel.save(tmp_path / "model.rwl")
-    loaded = load_kernel(tmp_path / "model.rwl")
-    assert type(loaded) is type(kernel)
-    assert_equal_kernels(kernel, loaded)
 
 
 @pytest.mark.slow

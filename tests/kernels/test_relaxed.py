@@ -11,7 +11,7 @@ from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, Weisfeil
 from relaxwl.clustering.partitioners import IdentityPartitioner
 from relaxwl.costs.codebook import UniformCosts
 from relaxwl.datasets import load_tu, make_egonets
-from small_graphs import ATOMS, BONDS, collection, random_graphs, shuffled, with_attributes
+from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attributes
 from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
 
 BASES = ("subtree", "edge", "shortest-path")
@@ -95,68 +95,10 @@ def test_exact_groups_of_unseen_graphs_are_those_of_the_definition():
 # ------------------------------------------------------------------------------------------------------ invariances
 
 
-@variants_with_features
-def test_fit_transform_is_fit_then_transform(variant):
-    train = collection(TRAIN)
-    before = train.fingerprint()
-    kernel = kernel_of(variant)
-    together = kernel.fit_transform(train)
-    assert_same(kernel.transform(train), together)
-    assert_same(kernel_of(variant).fit(train).transform(train), together)
-    np.testing.assert_array_equal(kernel_of(variant).fit_kernel_matrix(train), kernel.kernel_matrix(train))
-    assert train.fingerprint() == before
-    assert len(kernel.get_feature_names_out()) == together.shape[1] == len(set(kernel.get_feature_names_out()))
-
-
-@variants_with_features
-def test_graphs_scored_alone_or_together_get_the_same_features(variant):
-    kernel = kernel_of(variant).fit(collection(TRAIN))
-    test = collection(TEST)
-    together = kernel.transform(test).toarray()
-    alone = [kernel.transform(test[[index]]).toarray()[0] for index in range(len(test))]
-    np.testing.assert_allclose(alone, together, atol=1e-12)
-    batches = [kernel.transform(test[start : start + 3]) for start in range(0, len(test), 3)]
-    np.testing.assert_allclose(np.vstack([batch.toarray() for batch in batches]), together, atol=1e-12)
-    matrix = kernel.kernel_matrix(test, collection(TRAIN))
-    np.testing.assert_allclose(kernel.kernel_matrix(test[[4]], collection(TRAIN))[0], matrix[4], atol=1e-12)
-
-
-@variants_with_features
-def test_order_of_nodes_and_graphs_does_not_matter(variant):
-    rng = np.random.default_rng(0)
-    order = rng.permutation(len(TRAIN))
-    features = kernel_of(variant).fit_transform(collection(TRAIN)).toarray()
-    moved = kernel_of(variant).fit_transform(collection([shuffled(TRAIN[place], rng) for place in order])).toarray()
-    np.testing.assert_allclose(moved, features[order], atol=0 if variant.get("center") != "mean" else 1e-9)
-
-
 def test_without_a_seed_every_fit_has_other_partitions():
     kernel = RelaxedWeisfeilerLehman(1, 4, n_clusters=3, max_iter=0)
     one, two = (kernel.fit_transform(collection(TRAIN)) for _ in range(2))
     assert one.shape != two.shape or (one != two).nnz
-
-
-@variants
-def test_threads_change_nothing(variant):
-    train, test = collection(TRAIN), collection(TEST)
-    one, two = (kernel_of(variant, n_jobs=n_jobs).fit(train) for n_jobs in (1, 2))
-    assert_same(one.weighted_counts(train), two.weighted_counts(train))
-    assert_same(one.weighted_counts(test), two.weighted_counts(test))
-    np.testing.assert_array_equal(one.kernel_matrix(test, train), two.kernel_matrix(test, train))
-
-
-@variants
-def test_gram_is_positive_semidefinite_and_that_of_the_features(variant):
-    train = collection(TRAIN)
-    kernel = kernel_of(variant)
-    matrix = kernel.fit_kernel_matrix(train)
-    np.testing.assert_array_equal(matrix, matrix.T)
-    assert np.linalg.eigvalsh(matrix).min() > -1e-9 * matrix.max()
-    if kernel.similarity != "tanimoto":
-        features = kernel.transform(train)
-        np.testing.assert_allclose((features @ features.T).toarray(), matrix, rtol=1e-12, atol=1e-12)
-    if kernel.normalize:
-        np.testing.assert_allclose(np.diag(matrix), 3.0 if kernel.normalize == "depth" else 1.0)
 
 
 def test_seeds_decide():
@@ -210,19 +152,6 @@ def test_memory_does_not_grow_with_the_square_of_the_number_of_labels():
 def test_wrong_normalization_is_named(normalize):
     with pytest.raises(ValueError, match="normalize must be True, False or 'depth'"):
         kernel_of({}, normalize=normalize).fit(collection(TRAIN))
-
-
-@pytest.mark.parametrize("normalize", [True, "depth"])
-def test_all_depths_from_one_fit(normalize):
-    train, test = collection(TRAIN), collection(TEST)
-    kernel = kernel_of({}, normalize=normalize).fit(train)
-    prepared, settings = kernel.prepare(train), kernel.variations()
-    for depth, matrix in enumerate(kernel.compare(kernel.prepare(test), prepared, settings)):
-        single = kernel_of({}, normalize=normalize, max_depth=depth).fit(train)
-        np.testing.assert_allclose(matrix, single.kernel_matrix(test, train), rtol=1e-12)
-    [cut] = kernel.compare(prepared, None, [{"max_depth": 2, "similarity": "intersection"}])
-    minima = kernel_of({}, similarity="intersection", normalize=normalize).fit_kernel_matrix(train)
-    np.testing.assert_array_equal(cut, minima)
 
 
 # ------------------------------------------------------------------------------------------------- unseen labels
@@ -574,31 +503,6 @@ def test_exact_kernel_says_what_is_to_come_before_it_computes_all_pairs(caplog):
         assert lines[depth] == f"exact distances at depth {depth}: {n_trees[depth]} distinct trees, {pairs} pairs"
     assert "MB" in lines[2]
     assert not any("exact distances at depth 2" in line for line in lines)
-
-
-@pytest.mark.parametrize("approximate", [True, False])
-def test_trees_and_their_groups_are_those_of_the_nodes(approximate):
-    kernel = kernel_of({"approximate": approximate}).fit(collection(TRAIN))
-    new = collection(TEST)
-    groups = kernel.node_clusters(new)
-    found = list(kernel.assignments(new))
-    assert len(found) == sum(map(len, kernel.partitions_))
-    for partition, assignment in found:
-        assert partition is kernel.partitions_[partition.index][partition.depth]
-        np.testing.assert_array_equal(assignment.clusters, groups[partition.index][partition.depth])
-
-
-def test_node_groups_of_weisfeiler_lehman_count_up_to_its_features():
-    kernel = WeisfeilerLehman(2, edge_labels=True).fit(collection(TRAIN))
-    new = collection(TEST)
-    (groups,) = kernel.node_clusters(new)
-    features = []
-    for depth, ids in enumerate(groups):
-        n_known = len(kernel.rows_[depth])
-        counts = np.zeros((len(new), max(n_known, ids.max() + 1)))
-        np.add.at(counts, (new.graph_of_node, ids), 1)
-        features.append(counts[:, :n_known])
-    np.testing.assert_array_equal(np.hstack(features), kernel.transform(new).toarray())
 
 
 def test_verbose_logs_depth_rows_clusters_and_rounds(caplog):

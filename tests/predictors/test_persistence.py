@@ -260,7 +260,7 @@ def test_loading_fits_nothing(saved, tmp_path, monkeypatch):
 
     for kind in (GaussianProcess, RelaxedWeisfeilerLehman, WeisfeilerLehman):
         monkeypatch.setattr(kind, "fit", refuse)
-    monkeypatch.setattr(RelaxedWeisfeilerLehman, "_apply", refuse)
-    monkeypatch.setattr(WeisfeilerLehman, "_apply", refuse)
+    monkeypatch.setattr(RelaxedWeisfeilerLehman, "prepare", refuse)
+    monkeypatch.setattr(WeisfeilerLehman, "prepare", refuse)
     (tmp_path / "model.rwl").write_bytes(saved["regressor"])
     assert GraphRegressor.load(tmp_path / "model.rwl").report_.score > 0

@@ -9,7 +9,7 @@ from molecules.small_molecules import SMILES
 from predictors.small_data import GRAPHS, PLAIN, TEST, TRAIN
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.datasets.smiles import from_smiles
-from relaxwl.predictors.views import ColumnScaler, CountView, Objects, VectorView, counts_without_nodes, extra_view
+from relaxwl.predictors.views import ColumnScaler, CountView, Objects, VectorView, extra_view
 from small_graphs import collection
 
 
@@ -34,7 +34,7 @@ def test_shared_histograms_follow_the_definition():
 def test_counts_of_nodes_add_up_to_those_of_the_graph(kernel, graphs):
     kernel.fit(GRAPHS)
     graph = graphs[[3]]
-    whole, without = kernel.prepare(graph), counts_without_nodes(kernel, graph)
+    whole, without = kernel.prepare(graph), kernel.counts_without_nodes(graph)
     for all_counts, counts in zip(whole, without, strict=True):
         taken = all_counts.matrix.toarray() - counts.matrix.toarray()
         np.testing.assert_array_equal(taken.sum(axis=0), all_counts.matrix.toarray()[0])
@@ -47,7 +47,7 @@ def test_counts_of_nodes_add_up_to_those_of_the_graph(kernel, graphs):
 def test_pairs_with_a_node_at_an_end_are_taken_out():
     kernel = WeisfeilerLehman(0, base="shortest-path").fit(GRAPHS)
     graph = GRAPHS[[5]]
-    whole, without = kernel.prepare(graph)[0].matrix, counts_without_nodes(kernel, graph)[0].matrix
+    whole, without = kernel.prepare(graph)[0].matrix, kernel.counts_without_nodes(graph)[0].matrix
     taken = np.asarray(whole.sum() - without.sum(axis=1))
     # Every ordered pair is taken out with either of its ends.
     assert taken.sum() == 2 * whole.sum()
@@ -57,7 +57,7 @@ def test_dot_products_add_up():
     kernel = WeisfeilerLehman(2).fit(GRAPHS)
     graph, weights = GRAPHS[[2]], np.random.default_rng(0).normal(size=len(GRAPHS))
     values = kernel.compare(kernel.prepare(graph), kernel.prepare(GRAPHS))[0] @ weights
-    without = kernel.compare(counts_without_nodes(kernel, graph), kernel.prepare(GRAPHS))[0] @ weights
+    without = kernel.compare(kernel.counts_without_nodes(graph), kernel.prepare(GRAPHS))[0] @ weights
     assert (values[0] - without).sum() == pytest.approx(values[0])
 
 
@@ -65,7 +65,7 @@ def test_unknown_clusters_lose_a_member():
     """A node less of a cluster of c that was not met leaves c − 1 of them."""
     kernel = WeisfeilerLehman(0).fit(collection([(2, [(0, 1)], ["a", "b"], None)]))
     graph = collection([(5, [(0, 1)], ["a", "x", "x", "x", "y"], None)])
-    (counts,) = counts_without_nodes(kernel, graph)
+    (counts,) = kernel.counts_without_nodes(graph)
     assert counts.matrix.toarray().tolist() == [[0, 0], [1, 0], [1, 0], [1, 0], [1, 0]]
     assert counts.unknown_sums.tolist() == [4, 3, 3, 3, 3]
     assert counts.unknown_squares.tolist() == [10, 5, 5, 5, 9]

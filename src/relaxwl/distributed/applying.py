@@ -17,7 +17,8 @@ from scipy.sparse import csr_array, hstack, save_npz, vstack
 from relaxwl._execution import one_thread
 from relaxwl._storage import atomic_write
 from relaxwl.distributed.shards import ShardedCollection
-from relaxwl.kernels.base import CountKernel
+from relaxwl.graphs import GraphCollection
+from relaxwl.kernels.base import CountKernel, explicit_features
 
 
 def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
@@ -60,7 +61,7 @@ def transform(kernel: CountKernel, shards: ShardedCollection) -> Any:
     array, delayed = _dask("dask.array"), _dask("dask")
     sent = delayed.delayed(kernel, pure=True)
     task = delayed.delayed(_features, pure=True)
-    n_columns = kernel.sparse_features(shards[0][:1]).shape[1]
+    n_columns = _features(kernel, shards[0][:1]).shape[1]
     blocks = [
         array.from_delayed(task(sent, shard), (part.n_graphs, n_columns), meta=csr_array((0, n_columns)))
         for shard, part in zip(shards.singles(), shards.manifest.parts, strict=True)
@@ -196,10 +197,10 @@ def _mapped(task: Callable[[ShardedCollection], str], shards: ShardedCollection,
     return iter(client.gather(client.map(task, singles, pure=True)))
 
 
-def _features(kernel: CountKernel, shard: ShardedCollection) -> csr_array:
-    """Return the features of a collection of one shard; by one thread, since the worker's tasks use all its cores."""
+def _features(kernel: CountKernel, shard: ShardedCollection | GraphCollection) -> csr_array:
+    """Return the features of graphs, or of a collection of one shard; by one thread, since tasks use all cores."""
     with one_thread():
-        return kernel.sparse_features(shard[0])
+        return explicit_features(kernel, kernel.prepare(shard[0] if isinstance(shard, ShardedCollection) else shard))
 
 
 def _write_features(kernel: CountKernel, folder: Path, shard: ShardedCollection) -> str:

@@ -15,13 +15,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl._progress import report
-from relaxwl.distributed.fitting import ShardPart, ShardParts
+from relaxwl.distributed.fitting import ShardPart, source_of
 from relaxwl.distributed.fitting import fit as fit_kernel
+from relaxwl.distributed.levels import FAN_IN, ShardSource
 from relaxwl.distributed.shards import ShardedCollection
-from relaxwl.distributed.tasks import Cluster, current_tasks
+from relaxwl.distributed.tasks import Cluster, Handle, current_tasks
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
-from relaxwl.kernels.levels import FAN_IN, Handle
 from relaxwl.kernels.statistics import N_RANKED, evenly_spaced
 from relaxwl.learning.linear import Models, Task, add_losses, losses_of, squares_of, values_of
 from relaxwl.molecules.descriptors import descriptor_names, ranked_rows, raw_descriptors
@@ -42,41 +42,39 @@ def fit_features(blocks: KernelBlocks, shards: ShardedCollection, verbose: int =
     tasks = current_tasks()
     on_cluster = isinstance(tasks, Cluster)
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext(), TemporaryDirectory() as folder:
-        parts = ShardParts(shards, tasks)
+        source = source_of(shards, tasks)
         written = None if on_cluster else folder
-        found = parts.each("features", features_of_part, parts.share(blocks), written)
+        found = source.each(features_of_part, blocks, written)
         n_features = sum(view.n_features() for view in blocks.views)
-        yield ShardRows(parts, found, [part.n_graphs for part in shards.manifest.parts], n_features, written)
+        yield ShardRows(source, found, [part.n_graphs for part in shards.manifest.parts], n_features, written)
 
 
 def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
     """Fit the scale of descriptors or statistics to objects that are evenly spaced among those of all shards."""
-    parts = ShardParts(shards, current_tasks())
+    source = source_of(shards, current_tasks())
     if isinstance(view.scaler, StatisticsScaler):
-        rows = evenly_spaced(np.arange(shards.n_graphs), N_RANKED)
-        found = parts.each("statistics", graphs_of_part, parts.share(rows))
-        view.scaler.fit(parts.joined("statistics", GraphCollection.concatenate, found))
+        rows = source.tasks.share(evenly_spaced(np.arange(shards.n_graphs), N_RANKED))
+        view.scaler.fit(source.joined(GraphCollection.concatenate, source.each_part(graphs_of_part, rows)))
     else:
-        found = parts.each("descriptors", descriptors_of_part, parts.share(ranked_rows(shards.n_graphs)))
-        view.scaler.fit_table(parts.joined("descriptors", np.concatenate, found))
+        rows = source.tasks.share(ranked_rows(shards.n_graphs))
+        view.scaler.fit_table(source.joined(np.concatenate, source.each_part(descriptors_of_part, rows)))
     view.similarities = [Similarity(np.arange(view.n_features()), None, 1.0)]
 
 
-def graphs_of_part(part: ShardPart, rows: Int64) -> GraphCollection:
+def graphs_of_part(part: ShardPart, own: None, rows: Int64) -> GraphCollection:
     """Return the graphs of a shard that are among ``rows`` of all shards."""
-    graphs: GraphCollection = part.prepared(_itself)
+    graphs = part.graphs()
     return graphs[rows[(rows >= part.first_graph) & (rows < part.first_graph + len(graphs))] - part.first_graph]
 
 
-def descriptors_of_part(part: ShardPart, rows: Int64) -> Float64:
+def descriptors_of_part(part: ShardPart, own: None, rows: Int64) -> Float64:
     """Return RDKit's values for the molecules of a shard that are among ``rows`` of all shards."""
-    graphs, names = graphs_of_part(part, rows), descriptor_names()
+    graphs, names = graphs_of_part(part, None, rows), descriptor_names()
     return np.array(raw_descriptors(as_molecules(graphs), names)).reshape(len(graphs), len(names))
 
 
-def features_of_part(part: ShardPart, blocks: KernelBlocks, folder: str | None) -> Any:
+def features_of_part(graphs: GraphCollection, blocks: KernelBlocks, folder: str | None) -> Any:
     """Return the features of a shard, or write them to a folder and return their location."""
-    graphs = part.prepared(_itself)
     views: list[Any] = blocks.views
     molecules = as_molecules(graphs) if any(view.source == "molecules" for view in views) else None
     features = blocks.features(Objects(graphs.with_parts(given=()), None, molecules))
@@ -103,10 +101,6 @@ def _opened(features: Any) -> csr_array:
     return csr_array(tuple(arrays), shape=shape)
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 class ShardRows:
     """Features of shards, as :class:`relaxwl.learning.linear.FeatureRows`.
 
@@ -114,10 +108,10 @@ class ShardRows:
     """
 
     def __init__(
-        self, parts: ShardParts, features: list[Handle], sizes: list[int], n_features: int, folder: str | None
+        self, source: ShardSource, features: list[Handle], sizes: list[int], n_features: int, folder: str | None
     ) -> None:
         self.n_features = n_features
-        self._parts, self._tasks, self._features, self._folder = parts, parts.tasks, features, folder
+        self._source, self._tasks, self._features, self._folder = source, source.tasks, features, folder
         self._spans = [(int(a), int(b)) for a, b in pairwise(prefix_sums(np.array(sizes, np.int64)))]
         self.single = np.zeros(sum(sizes))
 
@@ -125,30 +119,30 @@ class ShardRows:
         """Return some of the rows, in ascending order."""
         own = [rows[(rows >= start) & (rows < stop)] - start for start, stop in self._spans]
         pairs = zip(self._features, own, strict=True)
-        found = [self._tasks.submit("take", _taken, *pair, self._folder) for pair in pairs]
-        return ShardRows(self._parts, found, [len(some) for some in own], self.n_features, self._folder)
+        found = [self._tasks.submit(_taken, *pair, self._folder) for pair in pairs]
+        return ShardRows(self._source, found, [len(some) for some in own], self.n_features, self._folder)
 
     def squares(self, weights: Float64) -> Float64:
         """Return the weighted sum of squares of each feature.
 
         It is copied, because arrays from a worker may be unaligned, and NumPy sums such arrays in another order.
         """
-        return np.array(self._summed("squares", squares_of, _total, [weights[slice(*span)] for span in self._spans]))
+        return np.array(self._summed(squares_of, _total, [weights[slice(*span)] for span in self._spans]))
 
     def learn(self, task: Task) -> Callable[[Models], tuple[Float64, Float64]]:
         """Return a function that returns the loss and the gradient of models, summed over all rows."""
-        own = [self._parts.share(task.take(slice(*span))) for span in self._spans]
+        own = [self._tasks.share(task.take(slice(*span))) for span in self._spans]
 
         def summed(models: Models) -> tuple[Float64, Float64]:
-            loss, gradient = self._summed("loss", losses_of, add_losses, own, self._parts.share(models))
+            loss, gradient = self._summed(losses_of, add_losses, own, self._tasks.share(models))
             return loss, gradient
 
         return summed
 
     def values(self, coefficients: Float64) -> Float64:
         """Return the linear predictions for all rows: (n_rows, n_models)."""
-        shared = self._parts.share(coefficients)
-        found = [self._tasks.submit("values", _applied, values_of, features, shared) for features in self._features]
+        shared = self._tasks.share(coefficients)
+        found = [self._tasks.submit(_applied, values_of, features, shared) for features in self._features]
         return np.concatenate(self._tasks.gather(found))
 
     def expand(self, coefficients: Float64) -> Float64:
@@ -156,15 +150,15 @@ class ShardRows:
         return coefficients
 
     def _summed(
-        self, name: str, function: Callable[..., Any], join: Callable[..., Any], own: Sequence[Any], *arguments: Any
+        self, function: Callable[..., Any], join: Callable[..., Any], own: Sequence[Any], *arguments: Any
     ) -> Any:
         """Return the sum over all shards of ``function(features, own, *arguments)``."""
         submit, groups = self._tasks.submit, list[Handle]()
         pairs = list(zip(self._features, own, strict=True))
         for start in range(0, len(pairs), FAN_IN):
-            found = [submit(name, _applied, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
-            groups.append(submit(name, join, found))
-        return self._tasks.gather([submit(name, join, groups)])[0]
+            found = [submit(_applied, function, *pair, *arguments) for pair in pairs[start : start + FAN_IN]]
+            groups.append(submit(join, found))
+        return self._tasks.gather([submit(join, groups)])[0]
 
 
 def _taken(features: Any, rows: Int64, folder: str | None) -> Any:

@@ -16,11 +16,9 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from relaxwl._execution import one_thread
-from relaxwl.distributed.heap import kept_memory
-from relaxwl.kernels.levels import Handle, LocalTasks, Tasks
 
 # Maximum pickled size of a value that is sent with every task that uses it.
 SMALL_BYTES = 1 << 13
@@ -28,6 +26,45 @@ SMALL_BYTES = 1 << 13
 TIMEOUT, DEFAULT_TIMEOUT, WATCH_SECONDS = "relaxwl.no-workers-timeout", "300s", 2.0
 # Configuration key of the size of tasks above which Dask warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+# A result of a task, or a future of it in another process.
+Handle = Any
+
+
+class Tasks(Protocol):
+    """Interface for running functions, in this process or on workers."""
+
+    @property
+    def n_threads(self) -> int:
+        """Number of functions that can run at the same time."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Submit a call of a function of a module; arguments may be handles, also within lists."""
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Wait for results and return them."""
+
+    def share(self, value: Any) -> Handle:
+        """Return a handle of a value for many calls, which is sent once."""
+
+
+class LocalTasks:
+    """Tasks that are run immediately in this process."""
+
+    n_threads = 1
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Call a function."""
+        return function(*arguments)
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        """Return the results."""
+        return list(handles)
+
+    def share(self, value: Any) -> Handle:
+        """Return the value itself."""
+        return value
 
 
 class _Result:
@@ -53,7 +90,8 @@ class _Call:
             raise RuntimeError(
                 f"a worker has relaxwl {_version()} and the client {self.version}; install the same version"
             )
-        return _alone(self.function, *_filled(self.arguments, taken))
+        with one_thread():  # the tasks of a worker use all its cores
+            return self.function(*_filled(self.arguments, taken))
 
 
 def _with_places(value: Any, taken: list[_Result]) -> Any:
@@ -92,9 +130,9 @@ class Cluster:
         """Number of threads of all workers."""
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Submit a task, which is run when its result is needed."""
-        result = _Result(f"relaxwl-{name}-{self._token}-{next(self._numbers)}")
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """Submit a task, which is run when its result is needed; dashboards show the name of the function."""
+        result = _Result(f"relaxwl-{function.__name__}-{self._token}-{next(self._numbers)}")
         taken: list[_Result] = []
         call = _Call(function, [_with_places(argument, taken) for argument in arguments])
         # Dask requires the keys of tasks in the same graph, and the futures of others.
@@ -159,7 +197,7 @@ class Cluster:
             small = len(pickle.dumps(value)) <= SMALL_BYTES
         except (pickle.PicklingError, AttributeError, TypeError):  # a user's function, which Dask can send
             small = False
-        return value if small else self.submit("send", _itself, value)
+        return value if small else self.submit(sent, value)
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[None]:
@@ -232,15 +270,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _inherited.append(_client()))
 
 
-def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a task in one thread."""
-    with one_thread(), kept_memory():
-        return function(*arguments)
-
-
 def _version() -> str:
     return str(import_module("relaxwl").__version__)
 
 
-def _itself(value: Any) -> Any:
+def sent(value: Any) -> Any:
+    """Return a value on the worker to which it was sent."""
     return value

@@ -16,9 +16,7 @@ from relaxwl.explanation.levels import ClusterLevel, count_clusters, levels
 from relaxwl.explanation.weights import ExplainedTarget, fit_regression, fit_weights, given_weights, read_target
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
-from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
-from relaxwl.kernels.wl import WeisfeilerLehman
+from relaxwl.kernels.clusters import ClusterKernel
 
 # Maximum number of entries of the matrix of permuted class sums that are in memory at a time.
 BATCH_ENTRIES = 1 << 23
@@ -99,7 +97,7 @@ def explain(
 
     Parameters
     ----------
-    kernel : RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman
+    kernel : RelaxedWeisfeilerLehman, WeisfeilerLehman, ContinuousWeisfeilerLehman or GradualWL
         The kernel, with ``base="subtree"``. Centers of ``ContinuousWeisfeilerLehman`` are single nodes with a
         description in the units of the data: "degree 12, 30 triangles, core 5". A kernel that is not fitted is cloned
         and fitted on the graphs.
@@ -151,10 +149,10 @@ def explain(
     check_integer("n_permutations", n_permutations)
     if not 0 < significance < 1:
         raise ValueError(f"significance must be between 0 and 1, not {significance}")
-    if not isinstance(kernel, (RelaxedWeisfeilerLehman, WeisfeilerLehman, ContinuousWeisfeilerLehman)):
+    if not isinstance(kernel, ClusterKernel):
         raise TypeError(
-            "kernel must be a RelaxedWeisfeilerLehman, WeisfeilerLehman or ContinuousWeisfeilerLehman kernel, whose "
-            f"features are clusters of nodes, not {type(kernel).__name__}"
+            "kernel must be a kernel whose features are clusters of nodes, such as RelaxedWeisfeilerLehman, not "
+            f"{type(kernel).__name__}"
         )
     if kernel.base != "subtree":
         raise ValueError(
@@ -244,7 +242,7 @@ def _equal_columns(found: list[ClusterLevel], n_columns: int) -> Int64:
     numbers = np.random.default_rng(0).integers(2**64, size=(2, len(found[0].clusters)), dtype=np.uint64)
     seen: dict[tuple[int, ...], int] = {}
     for level in found:
-        columns = level.column_of_node()
+        columns = level.column_of_node
         known = columns >= 0
         sums = np.zeros((level.n_clusters, 2), np.uint64)
         np.add.at(sums, columns[known] - level.first_column, numbers[:, known].T)

@@ -362,7 +362,7 @@ class Explanation:
         float64 array (n_clusters, n_clusters) or None
             The distances; None for kernels whose clusters have no centers.
         """
-        return self.level(partition, depth).center_distances(getattr(self.kernel, "n_jobs", None))
+        return self.level(partition, depth).center_distances()
 
     def explain_graph(self, graph: int) -> GraphExplanation:
         """Return the clusters of the nodes of a graph and their contributions to the scores of the model.
@@ -396,7 +396,7 @@ class Explanation:
         unit[counts.indices] /= counts.data[:, None]
         evidence = np.zeros((stop - start, len(self.classes)))
         for level in self.levels:
-            evidence += unit[level.column_of_node()[start:stop]]
+            evidence += unit[level.column_of_node[start:stop]]
         return GraphExplanation(
             graph, scores, int(self.y[graph]), int(scores.argmax()), evidence, tuple(found), self.graphs[graph]
         )

@@ -1,24 +1,18 @@
-"""Clusters of nodes of a collection: a common interface to relaxed, continuous and plain Weisfeiler-Lehman kernels."""
+"""The clusters of a kernel with their features and the trees of their nodes, and members compared with centers."""
 
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.spatial.distance import cdist
 
 from relaxwl._execution import cached_property
 from relaxwl.costs import EditCost
-from relaxwl.distances.transport import GroundCost
 from relaxwl.distances.tree import TreeMapping, tree_edit_mapping
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.graphs.labels import Label
-from relaxwl.kernels.chains import Assignment, Partition, center_costs
-from relaxwl.kernels.continuous import ContinuousWeisfeilerLehman
-from relaxwl.kernels.relaxed import RelaxedWeisfeilerLehman
-from relaxwl.unfolding import TreeRows
+from relaxwl.kernels.clusters import ClusterKernel, LevelClusters
 from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 
@@ -68,132 +62,58 @@ class Unfolder:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterLevel:
-    """The clusters of one depth in one partition, and the nodes in them.
+class ClusterLevel(LevelClusters):
+    """The clusters of one depth in one partition, the features that count them, and trees of their nodes.
 
     Attributes
     ----------
-    partition, depth, n_clusters : int
-        Partition and depth of the level, and its number of clusters.
     first_column : int
         The feature that counts cluster 0; the other clusters follow.
-    found : Assignment
-        The clusters of the nodes.
     trees : Unfolder
         The trees of the nodes.
-    described : Partition or None
-        The fitted clusters; None if clusters are single trees without centers.
     """
 
-    partition: int
-    depth: int
-    n_clusters: int
-    first_column: int
-    found: Assignment = field(repr=False)
-    trees: Unfolder = field(repr=False)
-    described: Partition | None = field(default=None, repr=False)
-    n_jobs: int | None = field(default=None, repr=False)
-
-    @property
-    def clusters(self) -> Int32:
-        """Cluster of each node; numbers of at least ``n_clusters`` denote trees that were not seen in fitting."""
-        return self.found.clusters
+    first_column: int = field(kw_only=True)
+    trees: Unfolder = field(kw_only=True, repr=False)
 
     @cached_property
     def distances(self) -> Float64:
-        """Distance of each node's tree to the center of its cluster, as computed by the kernel."""
-        if self.described is None:
-            return np.zeros(len(self.clusters))
-        return self.found.distances(self.described.centers, self.n_jobs)[self.found.row_of_node]
+        """Distance of each node to the center of its cluster, as computed by the kernel; 0 if there are no centers."""
+        found = self.row_distances()
+        return np.zeros(len(self.row_of_node)) if found is None else found[self.row_of_node]
 
+    @cached_property
     def column_of_node(self) -> Int64:
-        """Return the feature that counts each node, -1 for a node that no feature counts."""
+        """The feature that counts each node, -1 for a node that no feature counts."""
         clusters = self.clusters.astype(np.int64)
         return np.where(clusters < self.n_clusters, clusters + self.first_column, -1)
 
     def center_tree(self, cluster: int) -> UnfoldingTree:
-        """Return the center of a cluster, or its tree if clusters are single trees."""
-        if self.described is not None:
-            return self.described.center_tree(cluster)
-        return self.trees.tree(int(np.flatnonzero(self.clusters == cluster)[0]), self.depth)
+        """Return the center of a cluster; one that is described in words is drawn as the label of a single node."""
+        center = self.center(cluster)
+        return UnfoldingTree(center) if isinstance(center, str) else center
 
-    def center_distances(self, n_jobs: int | None = None) -> Float64 | None:
-        """Return the exact distances between the centers; None if clusters have no centers."""
-        if self.described is None:
-            return None
-        lower = self.described.lower
-        if lower is not None and lower.known is self.described.centers and lower.distances is not None:
-            return np.asarray(lower.distances[:-1, :-1])
-        return center_costs(self.described.centers, self.found.ground, n_jobs)[:-1, :-1]
+    def node_tree(self, position: int, depth: int) -> UnfoldingTree:
+        """Return the tree of a node of the collection, or its description in the same way."""
+        if self.describe is not None:
+            return UnfoldingTree(self.describe(int(self.row_of_node[position])))
+        return self.trees.tree(position, depth)
 
 
-class Describer(Unfolder):
-    """Describes vectors of nodes in the units of the data, as trees of a single node."""
-
-    def __init__(self, kernel: ContinuousWeisfeilerLehman, graphs: GraphCollection, vectors: Any) -> None:
-        self.kernel, self.graphs, self.vectors = kernel, graphs, vectors
-
-    def sizes(self, depth: int) -> Float64:
-        """Return 1 for each node."""
-        return np.ones(self.graphs.n_nodes)
-
-    def tree(self, position: int, depth: int) -> UnfoldingTree:
-        """Return the description of a node's vector."""
-        return UnfoldingTree(self.kernel.describe(depth, self.vectors[position]))
-
-
-@dataclass(frozen=True, eq=False)
-class VectorLevel(ClusterLevel):
-    """Clusters of vectors of nodes; distances are in standard deviations."""
-
-    points: Any = field(default=None, repr=False)
-
-    @cached_property
-    def distances(self) -> Float64:
-        """Distance of each node's vector to the center of its cluster."""
-        trees = cast(Describer, self.trees)
-        return np.asarray(np.linalg.norm(trees.vectors - self.points[self.clusters], axis=1) / trees.kernel.unit_)
-
-    def center_tree(self, cluster: int) -> UnfoldingTree:
-        """Return the description of a center."""
-        return UnfoldingTree(cast(Describer, self.trees).kernel.describe(self.depth, self.points[cluster]))
-
-    def center_distances(self, n_jobs: int | None = None) -> Float64:
-        """Return the distances between the centers."""
-        return np.asarray(cdist(self.points, self.points) / cast(Describer, self.trees).kernel.unit_)
-
-
-def levels(kernel: Any, graphs: GraphCollection) -> list[ClusterLevel]:
+def levels(kernel: ClusterKernel, graphs: GraphCollection) -> list[ClusterLevel]:
     """Return all levels of a fitted kernel, in the order of its features."""
-    result: list[ClusterLevel] = []
-    column, nothing = 0, GroundCost(np.zeros((1, 1)), np.zeros((1, 1)))
-    if isinstance(kernel, ContinuousWeisfeilerLehman):
-        for depth, (vectors, of_node, clusters) in enumerate(kernel.assignments(graphs)):
-            describer, bounds = Describer(kernel, graphs, vectors[of_node]), kernel.center_bounds_[depth].tolist()
-            for partition, (start, stop) in enumerate(pairwise(bounds)):
-                found = Assignment(TreeRows.from_parts([], 0), of_node, clusters[partition], nothing)
-                points = kernel.centers_[depth][start:stop]
-                result.append(VectorLevel(partition, depth, stop - start, column, found, describer, points=points))
-                column += stop - start
-        return result
-    trees = Unfolder(kernel, graphs)
-    if isinstance(kernel, RelaxedWeisfeilerLehman):
-        for described, found in sorted(kernel.assignments(graphs), key=lambda item: (item[0].depth, item[0].index)):
-            place = described.index, described.depth, len(described), column
-            result.append(ClusterLevel(*place, found, trees, described, kernel.n_jobs))
-            column += len(described)
-        return result
-    for depth, (known, ids) in enumerate(zip(kernel.rows_, kernel.node_clusters(graphs)[0], strict=True)):
-        labels = np.arange(max(len(known), int(ids.max(initial=-1)) + 1), dtype=np.int32)
-        result.append(ClusterLevel(0, depth, len(known), column, Assignment(known, ids, labels, nothing), trees))
-        column += len(known)
-    return result
+    found, trees = kernel.levels(graphs), Unfolder(kernel, graphs)
+    sizes = [level.n_clusters for level in found]
+    firsts = (np.cumsum(sizes) - sizes).tolist()
+    return [
+        ClusterLevel(**vars(level), first_column=first, trees=trees) for level, first in zip(found, firsts, strict=True)
+    ]
 
 
 def count_clusters(found: list[ClusterLevel], n_columns: int) -> csr_array:
     """Return how many nodes of each graph fall into each cluster: a CSR array (n_graphs, n_columns)."""
     graphs = found[0].trees.graphs
-    columns = np.concatenate([level.column_of_node() for level in found])
+    columns = np.concatenate([level.column_of_node for level in found])
     owners = np.tile(graphs.graph_of_node, len(found))
     known = columns >= 0
     counts = csr_array((np.ones(int(known.sum())), (owners[known], columns[known])), shape=(graphs.n_graphs, n_columns))
@@ -248,7 +168,7 @@ class Members:
 def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nearest: int, n_farthest: int) -> Members:
     """Describe members of a cluster; of nodes with equal trees, only the first."""
     inside = np.flatnonzero(level.clusters == cluster)
-    _, first, n_alike = np.unique(level.found.row_of_node[inside], return_index=True, return_counts=True)
+    _, first, n_alike = np.unique(level.row_of_node[inside], return_index=True, return_counts=True)
     nodes = inside[first]
     order = np.lexsort((nodes, level.distances[nodes]))
     nearest, others = order[:n_nearest], order[n_nearest:]
@@ -260,9 +180,10 @@ def find_members(level: ClusterLevel, cluster: int, cost: EditCost | None, n_nea
         """Compare one node with the center, up to the depth at which trees become too large."""
         graph, node = level.trees.locate(position)
         depth = level.depth
+        # Trees grow with the depth, so one that is too large may still be compared at a smaller depth.
         while depth > 1 and max(level.trees.sizes(depth)[position], centers[depth].size) > MAX_COMPARED_SIZE:
             depth -= 1
-        mapping = tree_edit_mapping(level.trees.tree(position, depth), centers[depth], cost)
+        mapping = tree_edit_mapping(level.node_tree(position, depth), centers[depth], cost)
         return Member(graph, node, float(level.distances[position]), n_alike, mapping, depth)
 
     chosen = ([member(int(nodes[i]), int(n_alike[i])) for i in places] for places in (nearest, farthest))

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -17,11 +16,10 @@ from relaxwl._validation import GraphEstimator, check_choice, check_flag, check_
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.inputs import as_collection
-from relaxwl.kernels.counting import Counts, join_counts
-from relaxwl.kernels.gram import Products, by_rows, divide_by_lengths, divide_by_unions, self_similarities
-from relaxwl.kernels.levels import Whole
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.gram import gram_matrices, joined_depths, own_similarities, self_similarities
 from relaxwl.kernels.persistence import load_model, save_model
-from relaxwl.kernels.unary import step_names, unary_code, unary_steps
+from relaxwl.kernels.unary import step_names, unary_features, unary_steps, weighted_features
 
 # Number of graphs that are compared at a time to find the similarity of each with itself.
 OWN_AT_ONCE = 32
@@ -250,15 +248,28 @@ class CountKernel(TransformerMixin, GraphKernel):
         return super().uses() | ({"edge_labels"} if self.edge_labels else set())
 
     def _fit_counts(self, graphs: GraphCollection) -> list[Counts]:
-        return self.fit_parts(Whole(graphs))  # type: ignore[no-any-return]
+        """Fit to graphs and return their counts at each depth."""
+        raise NotImplementedError
 
     def _counts(self, graphs: GraphCollection) -> list[Counts]:
+        """Return the counts of other graphs at each depth."""
         raise NotImplementedError
 
     def _column_names(self) -> list[str]:
+        """Return what each column counts, depth by depth."""
         raise NotImplementedError
 
-    # ---------------------------------------------------------------------------------------- what users call
+    def _validate_parameters(self) -> None:
+        check_integer("max_depth", self.max_depth)
+        check_choice("base", self.base, BASES)
+        check_choice("similarity", self.similarity, SIMILARITIES)
+        if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
+            raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
+        if not isinstance(self.verbose, (bool, int, np.integer)):
+            raise ValueError(f"verbose must be an integer, 0 for silence, not {self.verbose!r}")
+        check_flag("edge_labels", self.edge_labels)
+        check_flag("sparse_output", self.sparse_output)
+        weights_of_depths(self, self.max_depth + 1)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the kernel to graphs.
@@ -280,7 +291,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             self.__dict__.pop("unary_", None)  # of an earlier fit
             X.fit_kernel(self)
         else:
-            self._fit(X)
+            self.fit_prepare(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
@@ -298,10 +309,12 @@ class CountKernel(TransformerMixin, GraphKernel):
         csr_array (n_graphs, n_features) of float64
             As :meth:`transform` returns it.
         """
-        self._check_explicit()
+        check_explicit(self)
         if hasattr(X, "fit_kernel"):
             return self.fit(X).transform(X)
-        return self._output(self._features(self._fit(X)))
+        features = explicit_features(self, self.fit_prepare(X))
+        check_sparse_output(self)
+        return features if self.sparse_output else features.toarray()
 
     def transform(self, X: Any) -> Any:
         """Return explicit features of graphs, whose dot products are the kernel values.
@@ -323,24 +336,12 @@ class CountKernel(TransformerMixin, GraphKernel):
             shard.
         """
         check_is_fitted(self)
-        self._check_explicit()
-        return X.transform_by(self) if hasattr(X, "transform_by") else self._output(self.sparse_features(X))
-
-    def sparse_features(self, X: Any) -> csr_array:
-        """Return the features of :meth:`transform` for graphs in memory, always as a sparse array.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        csr_array (n_graphs, n_features) of float64
-            The features.
-        """
-        self._check_explicit()
-        return self._features(self._apply(X))
+        check_explicit(self)
+        if hasattr(X, "transform_by"):
+            return X.transform_by(self)
+        features = explicit_features(self, self.prepare(X))
+        check_sparse_output(self)
+        return features if self.sparse_output else features.toarray()
 
     def weighted_counts(self, X: Any) -> csr_array:
         """Return weighted counts, one column per cluster, independently of ``similarity``.
@@ -355,7 +356,8 @@ class CountKernel(TransformerMixin, GraphKernel):
         csr_array (n_graphs, n_clusters) of float64
             Counts times √α of their depth; with ``normalize`` divided by the length of the row, or of each depth.
         """
-        return self._weighted_counts(self._apply(X))
+        counts = self.prepare(X)
+        return weighted_features(counts, weights_of_depths(self, len(counts)), self.normalize)
 
     def unary_features(self, counts: list[Counts]) -> csr_array:
         """Return explicit features of the intersection kernel, independently of ``similarity``.
@@ -377,25 +379,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             The features.
         """
         check_is_fitted(self)
-        coded = [
-            replace(part, matrix=unary_code(part.matrix, *steps))
-            for part, steps in zip(counts, self._unary_steps(), strict=True)
-        ]
-        sizes = [self_similarities(part, minimum=True) for part in counts]
-        weights = self._weights(len(counts))
-        if self.normalize == "depth":
-            coded = [replace(part, matrix=_divided(part.matrix, size)) for part, size in zip(coded, sizes, strict=True)]
-        features = join_counts(coded, list(np.sqrt(weights))).matrix
-        whole = self.normalize and self.normalize != "depth"
-        return _divided(features, weights @ np.array(sizes)) if whole else features
-
-    def _unary_steps(self) -> list[tuple[Int64, Float64]]:
-        if not hasattr(self, "unary_"):
-            raise ValueError(
-                "the kernel was fitted to shards without the counts that unary features need; fit it with "
-                "similarity='intersection'"
-            )
-        return self.unary_
+        return unary_features(counts, fitted_steps(self), weights_of_depths(self, len(counts)), self.normalize)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
         """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
@@ -412,7 +396,7 @@ class CountKernel(TransformerMixin, GraphKernel):
         float64 array (n_graphs of X, n_graphs of Y)
             The kernel values.
         """
-        return self.compare(self._apply(X), None if Y is None else self._apply(Y))[0]
+        return self.compare(self.prepare(X), None if Y is None else self.prepare(Y))[0]
 
     def variations(self) -> list[Settings]:
         """Return the depths from 0 to ``max_depth``; ``similarity`` may vary too.
@@ -438,7 +422,8 @@ class CountKernel(TransformerMixin, GraphKernel):
             For each depth a sparse matrix (graphs × clusters) and, for each graph, the sum and the sum of squares of
             the counts of features unseen in fitting.
         """
-        return self._apply(X)
+        check_is_fitted(self)
+        return self._counts(check_graphs(self, X))
 
     def fit_prepare(self, X: Any) -> list[Counts]:
         """Fit the kernel and return the result of :meth:`prepare` for ``X``, in one pass.
@@ -453,7 +438,12 @@ class CountKernel(TransformerMixin, GraphKernel):
         list of Counts
             One for each depth.
         """
-        return self._fit(X)
+        self._validate_parameters()
+        graphs = check_training_graphs(self, X)
+        counts = self._fit_counts(graphs)
+        self.unary_ = [unary_steps(part.matrix.indices, part.matrix.data, part.matrix.shape[1]) for part in counts]
+        self.n_graphs_in_ = len(graphs)
+        return counts
 
     def compare(
         self, x: list[Counts], y: list[Counts] | None = None, settings: Sequence[Settings] = ({},)
@@ -481,11 +471,7 @@ class CountKernel(TransformerMixin, GraphKernel):
             check_choice("similarity", similarity, SIMILARITIES)
             if not 0 <= depth <= last:
                 raise ValueError(f"the kernel was fitted to depth {last}; {depth} needs another fit")
-        found: dict[tuple[str, int], Float64] = {}
-        for minimum in (False, True):  # intersection and Tanimoto similarity are the same minima, divided differently
-            keys = list(dict.fromkeys(key for key in wanted if (key[0] != "dot") == minimum))
-            found |= self._grams(x, y, keys, minimum) if keys else {}
-        return [found[key] for key in wanted]
+        return gram_matrices(x, y, wanted, weights_of_depths(self, len(x)), self.normalize, self.n_jobs)
 
     def compare_own(self, x: list[Counts], settings: Sequence[Settings] = ({},)) -> list[Float64]:
         """Return the similarity of each graph with itself, for ``max_depth`` and ``similarity`` of each setting.
@@ -503,18 +489,11 @@ class CountKernel(TransformerMixin, GraphKernel):
             One for each of the settings.
         """
         self._check_settings(settings, "max_depth", "similarity")
-        return [
-            self._own(x[: setting.get("max_depth", len(x) - 1) + 1], setting.get("similarity", self.similarity))
-            for setting in settings
-        ]
-
-    def _own(self, counts: list[Counts], similarity: str) -> Float64:
-        weights = self._weights(self.max_depth + 1)[: len(counts)]
-        of_depths = [self_similarities(part, similarity != "dot") for part in counts]
-        if self.normalize == "depth":
-            return np.asarray(weights @ [own > 0 for own in of_depths], np.float64)
-        own: Float64 = weights @ np.array(of_depths)
-        return (own > 0).astype(np.float64) if self.normalize or similarity == "tanimoto" else own
+        weights, found = weights_of_depths(self, len(x)), []
+        for setting in settings:
+            n_depths, similarity = setting.get("max_depth", len(x) - 1) + 1, setting.get("similarity", self.similarity)
+            found.append(own_similarities(x[:n_depths], weights[:n_depths], similarity, self.normalize))
+        return found
 
     def weighted(self, counts: list[Counts], similarity: str) -> tuple[csr_array, Float64]:
         """Return weighted counts of all depths for a similarity, and the similarity of each graph with itself.
@@ -535,9 +514,9 @@ class CountKernel(TransformerMixin, GraphKernel):
         own : float64 array (n_graphs,)
             Similarity of each graph with itself.
         """
-        check_choice("similarity", similarity, SIMILARITIES)
-        joined = self._joined(counts, minimum=similarity != "dot")
-        return joined.matrix, self_similarities(joined, similarity != "dot")
+        minimum = check_choice("similarity", similarity, SIMILARITIES) != "dot"
+        joined = joined_depths(counts, weights_of_depths(self, len(counts)), minimum)
+        return joined.matrix, self_similarities(joined, minimum)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features of :meth:`transform`: depth and counted tree or cluster.
@@ -553,9 +532,9 @@ class CountKernel(TransformerMixin, GraphKernel):
             The names.
         """
         check_is_fitted(self)
-        self._check_explicit()
+        check_explicit(self)
         names = self._column_names()
-        return np.array(names if self.similarity == "dot" else step_names(names, self._unary_steps()), dtype=object)
+        return np.array(names if self.similarity == "dot" else step_names(names, fitted_steps(self)), dtype=object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the fitted kernel to a file of arrays and JSON, without pickle; see :meth:`load`.
@@ -592,129 +571,50 @@ class CountKernel(TransformerMixin, GraphKernel):
         kernel: Self = load_model(path, {kind.__name__: kind for kind in kinds})
         return kernel
 
-    # ----------------------------------------------------------------------------------------------- inside
-
-    def _fit(self, X: Any) -> list[Counts]:
-        self._validate_parameters()
-        graphs = check_training_graphs(self, X)
-        counts = self._fit_counts(graphs)
-        self.unary_ = [unary_steps(part.matrix.indices, part.matrix.data, part.matrix.shape[1]) for part in counts]
-        self.n_graphs_in_ = len(graphs)
-        return counts
-
-    def _apply(self, X: Any) -> list[Counts]:
-        check_is_fitted(self)
-        return self._counts(check_graphs(self, X))
-
-    def _validate_parameters(self) -> None:
-        check_integer("max_depth", self.max_depth)
-        check_choice("base", self.base, BASES)
-        check_choice("similarity", self.similarity, SIMILARITIES)
-        if self.normalize != "depth" and not isinstance(self.normalize, (bool, np.bool_)):
-            raise ValueError(f"normalize must be True, False or 'depth', not {self.normalize!r}")
-        if not isinstance(self.verbose, (bool, int, np.integer)):
-            raise ValueError(f"verbose must be an integer, 0 for silence, not {self.verbose!r}")
-        check_flag("edge_labels", self.edge_labels)
-        check_flag("sparse_output", self.sparse_output)
-        self._weights(self.max_depth + 1)
-
-    def _weights(self, n_depths: int) -> Float64:
-        """Return the weight of each depth."""
-        if self.depth_weights is None:
-            return np.ones(n_depths)
-        weights = np.asarray(self.depth_weights, np.float64)
-        if weights.shape != (n_depths,) or not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError(
-                f"depth_weights must be {n_depths} finite numbers >= 0, one for each depth from 0 to "
-                f"{n_depths - 1}, not {self.depth_weights!r}"
-            )
-        return weights
-
-    def _check_explicit(self) -> None:
-        if self.similarity == "tanimoto":
-            raise ValueError(
-                "similarity='tanimoto' has no explicit features; put relaxwl.KernelMatrix(kernel) before "
-                'SVC(kernel="precomputed"), take weighted_counts(X), or choose similarity="intersection"'
-            )
-
-    def _output(self, features: csr_array) -> Any:
-        check_sparse_output(self)
-        return features if self.sparse_output else features.toarray()
-
-    def _features(self, counts: list[Counts]) -> csr_array:
-        return self._weighted_counts(counts) if self.similarity == "dot" else self.unary_features(counts)
-
-    def _weighted_counts(self, counts: list[Counts]) -> csr_array:
-        if self.normalize == "depth":
-            parts = [replace(part, matrix=_divided(part.matrix, self_similarities(part))) for part in counts]
-            return self._joined(parts).matrix
-        joined = self._joined(counts)
-        return _divided(joined.matrix, self_similarities(joined)) if self.normalize else joined.matrix
-
-    def _joined(self, counts: list[Counts], depths: slice = slice(None), *, minimum: bool = False) -> Counts:
-        """Concatenate depths: scaled by √α for the dot product, by α for minima."""
-        weights = self._weights(len(counts))[depths]
-        return join_counts(counts[depths], list(weights if minimum else np.sqrt(weights)))
-
-    def _grams(
-        self, x: list[Counts], y: list[Counts] | None, wanted: list[tuple[str, int]], minimum: bool
-    ) -> dict[tuple[str, int], Float64]:
-        """Return the Gram matrix of each wanted (similarity, largest depth), each normalized separately.
-
-        Depths are summed one after the other if several depths are wanted or each is normalized; otherwise, they are
-        concatenated and compared at once.
-        """
-        by_depth, depths = self.normalize == "depth", {depth for _, depth in wanted}
-        names, n_depths = list(dict.fromkeys(similarity for similarity, _ in wanted)), max(depths) + 1
-        by_size = divide_by_lengths if self.normalize else None
-        step = 1 if by_depth or len(depths) > 1 else n_depths
-        parts = []
-        for start in range(0, n_depths, step):
-            joined = [
-                self._joined(counts, slice(start, start + step), minimum=minimum)
-                for counts in ([x] if y is None else [x, y])
-            ]
-            products = Products(joined[0].matrix, None if y is None else joined[1].matrix, minimum)
-            sizes = self_similarities(joined[0], minimum), self_similarities(joined[-1], minimum)
-            parts.append((start + step - 1, products, *sizes))
-
-        def blocks(start: int, stop: int) -> list[Float64]:
-            """Return some rows of each wanted matrix."""
-            first = start if y is None else 0
-            totals: dict[str, Float64] = {}
-            own_x, own_y = np.zeros(stop - start), np.zeros(parts[0][3].shape[0] - first)
-            found = {}
-            for depth, products, sizes_x, sizes_y in parts:
-                block, sizes = products.rows(start, stop), (sizes_x[start:stop], sizes_y[first:])
-                own_x, own_y = own_x + sizes[0], own_y + sizes[1]
-                for similarity in names:
-                    divide = divide_by_unions if similarity == "tanimoto" else by_size
-                    own = block if similarity == names[-1] else block.copy()
-                    if by_depth and divide:
-                        divide(own, *sizes)
-                        own *= self._weights(len(x))[depth]
-                    if totals.setdefault(similarity, own) is not own:
-                        totals[similarity] += own
-                    if (similarity, depth) in wanted:
-                        cut = totals[similarity] if depth + 1 == n_depths else totals[similarity].copy()
-                        if divide and not by_depth:
-                            divide(cut, own_x, own_y)
-                        found[similarity, depth] = cut
-            return [found[key] for key in wanted]
-
-        n, n_other = x[0].matrix.shape[0], None if y is None else y[0].matrix.shape[0]
-        return dict(zip(wanted, by_rows(blocks, len(wanted), n, n_other, self.n_jobs), strict=True))
-
 
 def descendants(kind: Any) -> list[Any]:
     """Return all classes derived from a class."""
     return [found for child in kind.__subclasses__() for found in (child, *descendants(child))]
 
 
-def _divided(matrix: csr_array, squares: Float64) -> csr_array:
-    """Return rows divided by their lengths, given the squares of these; a row of length 0 stays at 0."""
-    lengths = np.repeat(np.sqrt(np.where(squares > 0, squares, 1.0)), np.diff(matrix.indptr))
-    return csr_array((matrix.data / lengths, matrix.indices, matrix.indptr), shape=matrix.shape)
+def weights_of_depths(kernel: CountKernel, n_depths: int) -> Float64:
+    """Return the weight of each depth, all 1 by default."""
+    if kernel.depth_weights is None:
+        return np.ones(n_depths)
+    weights = np.asarray(kernel.depth_weights, np.float64)
+    if weights.shape != (n_depths,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(
+            f"depth_weights must be {n_depths} finite numbers >= 0, one for each depth from 0 to {n_depths - 1}, "
+            f"not {kernel.depth_weights!r}"
+        )
+    return weights
+
+
+def check_explicit(kernel: CountKernel) -> None:
+    """Raise an error for a similarity that is not a dot product of features."""
+    if kernel.similarity == "tanimoto":
+        raise ValueError(
+            "similarity='tanimoto' has no explicit features; put relaxwl.KernelMatrix(kernel) before "
+            'SVC(kernel="precomputed"), take weighted_counts(X), or choose similarity="intersection"'
+        )
+
+
+def explicit_features(kernel: CountKernel, counts: list[Counts]) -> csr_array:
+    """Return the features whose dot products are the kernel values, given raw counts."""
+    check_explicit(kernel)
+    if kernel.similarity == "intersection":
+        return kernel.unary_features(counts)
+    return weighted_features(counts, weights_of_depths(kernel, len(counts)), kernel.normalize)
+
+
+def fitted_steps(kernel: CountKernel) -> list[tuple[Int64, Float64]]:
+    """Return the steps of the unary code of each depth."""
+    if not hasattr(kernel, "unary_"):
+        raise ValueError(
+            "the kernel was fitted to shards without the counts that unary features need; fit it with "
+            "similarity='intersection'"
+        )
+    return kernel.unary_
 
 
 # Labels and attributes that a kernel may ignore, and how it can use them.

@@ -1,15 +1,12 @@
-"""The loop of both relaxed kernels: refine, cluster, and refine the clusters.
+"""The loop of all Weisfeiler-Lehman kernels: refine, cluster, and refine the clusters.
 
-The input of the next refinement is the ids of the trees themselves (R-WL), or the numbers of their clusters (R-WL*).
-Everything else is the same: rows of one depth over points of the depth below, distances between the points, clusters of
-rows, distances between trees or centers. The graphs come in parts (``kernels.levels``): one in memory, or shards. A
-task has one part, or the distinct trees of one chunk; this process has the sample from which centers are computed, the
-centers and the distances between them.
+The children of the next depth's trees are the trees themselves (WL, R-WL), or their clusters (R-WL*). Everything else
+is the same: rows of one depth over points of the depth below, distances between the points, clusters of rows, distances
+between trees or centers. :func:`fit_chain` makes the clusters, :func:`apply_chain` finds those of other graphs.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,76 +14,32 @@ from numpy.typing import NDArray
 
 from relaxwl._execution import map_long
 from relaxwl._memory import check_memory
-from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, SamplingPartitioner, known_or_new
-from relaxwl.costs.codebook import UniformCosts, check_finite
+from relaxwl.clustering.partitioners import IdentityPartitioner, Partitioner, known_or_new
+from relaxwl.costs.codebook import UniformCosts
 from relaxwl.distances.pairwise import blank_distances, level_distances, paired_distances, row_distances, whole_dtype
 from relaxwl.distances.transport import GroundCost, is_whole, leaf_costs, point_parts
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32
+from relaxwl.graphs.arrays import Float64, Int32, Int64
 from relaxwl.graphs.labels import Label
 from relaxwl.kernels.levels import (
+    Clustered,
     Encoded,
-    Handle,
+    Ids,
     Level,
-    Parts,
-    Placed,
+    Levels,
     RowPlacement,
     Summary,
     Tally,
+    center_distances,
+    checked_distances,
     checked_labels,
-    largest_distance,
-    refined,
 )
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
-from relaxwl.unfolding.rows import check_rows
 from relaxwl.unfolding.tree import UnfoldingTree
 
-Generators = Callable[[int, int], np.random.Generator]
-# Maximum number of rows of shards for a partitioner that cannot compute its centers from a sample.
-SEEN_AT_ONCE = 1 << 15
 # Number of children above which memory is checked before a tree is built, and approximate bytes per child.
 MANY, CHILD_BYTES = 1e6, 64
-
-
-@dataclass(frozen=True, eq=False)
-class Assignment:
-    """The trees of nodes and their clusters, at one depth of one partition.
-
-    Attributes
-    ----------
-    rows : TreeRows
-        The trees that the kernel distinguishes.
-    row_of_node : int32 array (n_nodes,)
-        The tree of each node.
-    labels : int32 array (n_rows,)
-        The cluster of each tree; larger numbers than those of the clusters denote unseen trees.
-    ground : GroundCost
-        Costs between the rows' points, or of ⊥ alone if distances are not used.
-    solved : float64 array (n_rows,) or None
-        The distance of each tree to the center of its cluster, if the partitioner returned it.
-    """
-
-    rows: TreeRows
-    row_of_node: Int32
-    labels: Int32
-    ground: GroundCost
-    solved: Float64 | None = None
-
-    @property
-    def clusters(self) -> Int32:
-        """The cluster of each node."""
-        return self.labels[self.row_of_node]
-
-    def distances(self, centers: TreeRows, n_jobs: int | None) -> Float64:
-        """Return the exact distance of each tree to its cluster's center; a new cluster's tree is its own center."""
-        if self.solved is not None:
-            return self.solved
-        known = np.flatnonzero(self.labels < len(centers))
-        distances = np.zeros(len(self.labels))
-        pairs = np.column_stack([known, self.labels[known]])
-        distances[known] = paired_distances(self.rows, centers.measures(), pairs, self.ground, n_jobs)
-        return distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +65,8 @@ class Trees:
 
     def tree(self, number: int) -> UnfoldingTree:
         """Return the tree of a row."""
-        if number not in self.built:
-            self.built[number] = self._tree(number)
-        return self.built[number]
-
-    def _tree(self, number: int) -> UnfoldingTree:
+        if number in self.built:
+            return self.built[number]
         root, points, masses = self.rows.row(number)
         n_children = float(masses.sum())
         if n_children > MANY:
@@ -132,7 +82,8 @@ class Trees:
             if self.edge_labels is not None:
                 edges += [self.edge_labels[edge]] * round(mass)
         assert self.roots is not None, "a model that was loaded has them"
-        return UnfoldingTree(self.roots.tree_label(root), children, edges if edges else None)
+        self.built[number] = UnfoldingTree(self.roots.tree_label(root), children, edges if edges else None)
+        return self.built[number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +116,7 @@ class Partition:
     centers: TreeRows
     lower: LowerLevel | None = field(repr=False)
     trees: Trees = field(repr=False)
-    members_: Any = field(repr=False)
+    members_: RowPlacement | Tally | Summary = field(repr=False)
 
     @classmethod
     def from_state(cls, drawn: TreeRows, summary: tuple[Any, ...], **state: Any) -> "Partition":
@@ -187,14 +138,28 @@ class Partition:
     def summary(self) -> Summary:
         """The members of the clusters, tallied at the first use."""
         if not isinstance(self.members_, Summary):
-            found: Tally = self.members_() if isinstance(self.members_, RowPlacement) else self.members_
-            object.__setattr__(self, "members_", found.summary())
-        return self.members_  # type: ignore[no-any-return]
+            object.__setattr__(self, "members_", self.members_.summary())
+        return self.members_  # type: ignore[return-value]
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in Summary._fields:
-            raise AttributeError(f"a Partition has no attribute {name!r}")
-        return getattr(self.summary, name)
+    @property
+    def sizes(self) -> Int64:
+        """Number of nodes of the fitted graphs in each cluster."""
+        return self.summary.sizes
+
+    @property
+    def n_trees(self) -> Int64:
+        """Number of distinct trees in each cluster."""
+        return self.summary.n_trees
+
+    @property
+    def radius(self) -> Float64:
+        """Largest distance of a tree of the cluster to its center."""
+        return self.summary.radius
+
+    @property
+    def examples(self) -> Int64:
+        """Members (graph, node) nearest to the center; -1 if there are fewer."""
+        return self.summary.examples
 
     def center_tree(self, center: int) -> UnfoldingTree:
         """Return a center as a tree, its children drawn through the centers of the depths below.
@@ -248,47 +213,28 @@ class Encoder:
         return Encoded(seen, roots, edges, self.edges.n_codes, (graphs, arcs), root_costs, edge_costs)
 
 
-class Fitted(NamedTuple):
-    """A partition, the cluster of each node of each part, the number of distinct trees, and their clusters."""
-
-    partition: Partition
-    ids: list[Handle]
-    n_trees: int
-
-
-class _Assigned(NamedTuple):
-    """The depth below: ids of nodes, how many of them were seen in fitting, distances and trees."""
-
-    ids: Any
-    n_known: int
-    distances: NDArray[Any] | UniformCosts | None
-    trees: Trees | None = None
+# --------------------------------------------------------------------------------------------------------- fitting
 
 
 def fit_chain(
-    parts: Parts,
-    encoder: Encoder,
-    make_partitioners: Callable[[int], list[Partitioner]],
-    generators: Generators,
-    max_depth: int,
+    levels: Levels,
+    partitioners: list[list[Partitioner]],
+    generator: Callable[[int, int], np.random.Generator] | None = None,
     *,
     use_clusters: bool,
     n_jobs: int | None = None,
     first: int = 0,
-) -> Iterator[list[Fitted]]:
-    """Yield, from depth 0 to ``max_depth``, the fitted partitions of a chain and the clusters of the nodes.
+) -> Iterator[tuple[Level, list[tuple[Partition, Ids]]]]:
+    """Yield the trees of each depth, and their partitions with the cluster of each node.
 
     Parameters
     ----------
-    parts : Parts
-        The graphs.
-    encoder : Encoder
-        Encodes all labels of the graphs.
-    make_partitioners : callable
-        ``make_partitioners(depth)`` returns fresh partitioners.
-    generators : callable
-        ``generators(depth, i)`` returns the random generator of the i-th of them.
-    max_depth : int
+    levels : Levels
+        The distinct trees of the graphs, in memory or of shards.
+    partitioners : list of list of Partitioner
+        Fresh partitioners for each depth; none where only the trees are wanted (WL).
+    generator : callable, optional
+        ``generator(depth, i)`` returns the random generator of the i-th partitioner of a depth.
     use_clusters : bool
         Whether the next depth is refined from clusters (then a chain has one partition), or from the trees.
     n_jobs : int, optional
@@ -298,174 +244,169 @@ def fit_chain(
 
     Yields
     ------
-    fitted : list of Fitted
-        One for each partitioner.
+    level : Level
+        The trees of a depth.
+    fitted : list of (Partition, ids)
+        A partition for each partitioner, and the cluster of each node.
     """
-    costs, encode = parts.known(encoder), parts.share(encoder)
-    every = [make_partitioners(depth) for depth in range(max_depth + 1)]
-    below = _Assigned([None] * len(parts), 0, np.zeros((1, 1)))
-    for depth, partitioners in enumerate(every):
-        level = Level(parts, encode, depth, below.ids, below.n_known, n_jobs)
-        ground = ground_of(below.distances, costs)
-        fit = partial(_fitted, level, ground, partitioners, partial(generators, depth), n_jobs)
-        found = map_long(fit, range(len(partitioners)), n_jobs)
-        lower, deeper = None, [partitioner for later in every[depth + 1 :] for partitioner in later]
-        if deeper and not use_clusters:
-            lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
+    ids, n_below, trees = None, 0, None
+    distances: NDArray[Any] | UniformCosts | None = np.zeros((1, 1))
+    for depth, own in enumerate(partitioners):
+        level = levels.at(depth, ids, n_below)
+        ground: Any = ground_of(distances, levels.known) if own else None
+
+        def fit(index: int, level: Level = level, ground: Any = ground) -> Clustered:
+            assert generator is not None, "partitioners have one"
+            return level.cluster(partitioners[level.depth][index], ground, generator(level.depth, index), n_jobs)
+
+        # The partitions of R-WL look at the same trees with the same distances, and are independent.
+        found = map_long(fit, range(len(own)), n_jobs)
+        lower, deeper = None, [partitioner for later in partitioners[depth + 1 :] for partitioner in later]
+        if deeper and use_clusters:
+            # Distances between centers are expensive, and a partition into single trees does not look at them. Classes
+            # derived from that partitioner may.
+            measured = any(type(partitioner) is not IdentityPartitioner for partitioner in deeper)
+            centers = found[0].centers
+            lower = LowerLevel(centers, center_costs(centers, ground, n_jobs) if measured else None)
         elif deeper:
-            measured = any(looks_at_distances(partitioner) for partitioner in deeper)
-            lower = LowerLevel(found[0][0], center_costs(found[0][0], ground, n_jobs) if measured else None)
+            # R-WL needs the distances between all trees, which its partitions share.
+            lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
         fitted = []
-        for place, (partitioner, (centers, placed)) in enumerate(zip(partitioners, found, strict=True)):
-            drawn = Trees(_drawn(level, centers, placed), encoder.roots, encoder.edges.names, below.trees)
-            partition = Partition(depth, first + place, partitioner, centers, lower, drawn, placed.members)
-            fitted.append(Fitted(partition, level.node_ids(placed), level.n_rows))
+        for index, (partitioner, (centers, clusters, members)) in enumerate(zip(own, found, strict=True), first):
+            drawn = centers if centers.is_integral else _drawn(level, centers, members.nearest())
+            shown = Trees(drawn, levels.encoder.roots, levels.encoder.edges.names, trees)
+            fitted.append((Partition(depth, index, partitioner, centers, lower, shown, members), clusters))
+        yield level, fitted
+        # The children of the next depth: clusters, or the trees of this one.
+        if use_clusters:
+            ids, n_below = fitted[0][1], len(fitted[0][0])
+        else:
+            ids, n_below = level.ids, level.n_rows
         if lower is not None:
-            trees = fitted[0].partition.trees
-            trees = trees if use_clusters else replace(trees, rows=lower.known, built={})
-            ids = fitted[0].ids if use_clusters else level.node_ids()
-            below = _Assigned(ids, len(lower.known), lower.distances, trees)
-        del level, found, placed  # release results on workers before the next depth
-        yield fitted
+            below = fitted[0][0].trees
+            trees, distances = below if use_clusters else replace(below, rows=lower.known, built={}), lower.distances
+        del level, found, fit  # release results on workers before the next depth
 
 
-def _fitted(
-    level: Level,
-    ground: GroundCost,
-    partitioners: list[Partitioner],
-    generator: Callable[[int], np.random.Generator],
-    n_jobs: int | None,
-    index: int,
-) -> tuple[TreeRows, Placed]:
-    """Fit a partitioner to the rows of a level: to a sample if it supports that, else to all rows."""
-    partitioner: Any = partitioners[index]
-    rng, name = generator(index), type(partitioner).__name__
-    numbers = None
-    if isinstance(partitioner, SamplingPartitioner) and not level.is_here:  # otherwise ``fit`` does the same
-        numbers = partitioner.sample(level.n_rows, rng)
-    if numbers is None and not level.is_here and level.n_rows > SEEN_AT_ONCE:
-        raise ValueError(
-            f"{level.n_rows} distinct trees are too many for {partitioner!r} on shards, which looks at all of them at "
-            "once; use k-means (partitioner=None) with max_iter=None or max_iter=0, or fit on a sample of the graphs"
-        )
-    rows = level.take(numbers)
-    check_finite(largest_distance(rows, ground), level.depth)
-    n_points, n_roots = rows.n_points, len(ground.roots) - 1
-    if numbers is not None:
-        centers = check_rows(partitioner.fit_sample(rows, ground, level.n_rows, rng), n_points, n_roots)
-        return centers, level.assign(partitioner, centers, ground)
-    # Partitioners may be user-defined, so their results are checked.
-    labels, centers = partitioner.fit(rows, ground, rng)
-    centers = check_rows(centers, n_points, n_roots, f"the centers that {name}.fit returned")
-    labels = checked_labels(labels, rows, len(centers), f"{name}.fit")
-    solved = _checked_distances(getattr(partitioner, "distances_", None), rows)
-    if solved is None:
-        solved = Assignment(rows, np.empty(0, np.int32), labels, ground).distances(centers, n_jobs)
-    return centers, level.place(labels, solved, len(centers))
-
-
-def _drawn(level: Level, centers: TreeRows, placed: Placed) -> TreeRows:
-    """Return the centers; those with fractional masses are replaced by their nearest members, or else rounded."""
-    if centers.is_integral:
-        return centers
-    tally = placed.members() if isinstance(placed.members, RowPlacement) else placed.members
-    clusters, begins = np.unique(tally.clusters, return_index=True)
+def _drawn(level: Level, centers: TreeRows, nearest: Tally) -> TreeRows:
+    """Return centers with whole masses: those with fractions become their nearest members, or else are rounded."""
+    clusters, begins = np.unique(nearest.labels, return_index=True)
     broken = centers.sums(np.abs(centers.counts - np.rint(centers.counts)))[clusters] > 0
-    replaced, nearest = clusters[broken].astype(np.int64), tally.rows[begins[broken]]
-    order = np.argsort(nearest)
-    members = level.take(nearest[order]).measures()
-    return replace(centers, counts=np.rint(centers.counts)).replaced(members, replaced[order])
+    replaced, members = clusters[broken].astype(np.int64), nearest.rows[begins[broken]]
+    order = np.argsort(members)
+    whole = replace(centers, counts=np.rint(centers.counts))
+    return whole.replaced(level.take(members[order]).measures(), replaced[order])
 
 
-def looks_at_distances(partitioner: Partitioner) -> bool:
-    """Return whether a partitioner uses distances; subclasses of one that does not may use them."""
-    return type(partitioner) is not IdentityPartitioner
+# -------------------------------------------------------------------------------------------------------- applying
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """The trees of nodes and their clusters, at one depth of one partition.
+
+    Attributes
+    ----------
+    partition : Partition
+        The clusters.
+    rows : TreeRows
+        The trees that the kernel distinguishes.
+    row_of_node : int32 array (n_nodes,)
+        The tree of each node.
+    labels : int32 array (n_rows,)
+        The cluster of each tree; larger numbers than those of the clusters denote unseen trees.
+    ground : GroundCost
+        Costs between the rows' points, or of ⊥ alone if distances are not used.
+    solved : float64 array (n_rows,) or None
+        The distance of each tree to the center of its cluster, if the partitioner returned it.
+    """
+
+    partition: Partition
+    rows: TreeRows
+    row_of_node: Int32
+    labels: Int32
+    ground: GroundCost
+    solved: Float64 | None = None
+
+    def distances(self, n_jobs: int | None = None) -> Float64:
+        """Return the exact distance of each tree to its cluster's center; a new cluster's tree is its own center."""
+        if self.solved is not None:
+            return self.solved
+        return center_distances(self.rows, self.labels, self.partition.centers, self.ground, n_jobs)
+
+
+class _Below(NamedTuple):
+    """The depth below: ids of nodes, how many of them were seen in fitting, and their distances."""
+
+    ids: Int32
+    n_known: int
+    distances: NDArray[Any] | UniformCosts | None
 
 
 def apply_chain(
-    levels: list[list[Partition]],
-    encoded: Encoded,
-    *,
-    use_clusters: bool,
-    n_jobs: int | None = None,
-    measured: bool = True,
+    levels: list[list[Partition]], encoded: Encoded, *, use_clusters: bool, n_jobs: int | None = None
 ) -> Iterator[list[Assignment]]:
     """Yield, depth by depth, the clusters of new graphs; numbers of at least k are new clusters.
 
-    ``levels`` are the partitions of a chain, depth by depth. Distances that no partitioner uses were not computed in
-    fitting. With ``measured`` they are computed now, so that every ground covers the rows' points.
+    ``levels`` are the partitions of a chain, depth by depth.
     """
-    below = _Assigned(np.empty(0, np.int32), 0, np.zeros((1, 1)))
-    known_distances = (
-        _measured(levels, encoded, n_jobs) if measured else [_lower_of(level).distances for level in levels[:-1]]
-    )
-    for depth, level in enumerate(levels):
-        rows, row_of_node = refined(encoded, depth, below.ids, below.n_known, n_jobs)
+    below = _Below(np.empty(0, np.int32), 0, np.zeros((1, 1)))
+    for depth, partitions in enumerate(levels):
+        rows, row_of_node = encoded.refined(depth, below.ids, below.n_known, n_jobs)
+        # Trees of new graphs may have children that no fitted tree has, so the ground is extended by these.
         rows, ground = _covering(rows, below, encoded)
         found = [
-            Assignment(rows, row_of_node, labels, ground, solved)
-            for labels, solved in (_predicted(partition, rows, ground) for partition in level)
+            Assignment(partition, rows, row_of_node, labels, ground, distances)
+            for partition in partitions
+            for labels, distances in [_predicted(partition.partitioner, rows, ground)]
         ]
         yield found
-        if depth + 1 == len(levels):
+        lower = partitions[0].lower
+        if lower is None:
             return
-        known = _lower_of(level).known
+        known, before = lower.known, lower.distances
         if use_clusters:
-            row_ids = _without_gaps(found[0].labels, len(known))
-        else:
-            row_ids = known_or_new(known.locate(rows), len(known))
-        before = known_distances[depth]
-        if use_clusters:
+            # New clusters are numbered without gaps, since each becomes a point of the next depth.
+            ids, new = found[0].labels.copy(), found[0].labels >= len(known)
+            ids[new] = len(known) + np.unique(ids[new], return_inverse=True)[1]
             known = known.measures()
-        distances = None if before is None else _extended(before, known, rows, row_ids, ground, n_jobs)
-        below = _Assigned(row_ids[row_of_node], len(known), distances)
-
-
-def _lower_of(level: list[Partition]) -> LowerLevel:
-    lower = level[0].lower
-    assert lower is not None, "only the last depth has none"
-    return lower
-
-
-def _measured(levels: list[list[Partition]], encoded: Encoded, n_jobs: int | None) -> list[Any]:
-    """Return the distances below each level but the first, computing those that fitting left out."""
-    found: list[Any] = [np.zeros((1, 1))]
-    for level in levels[:-1]:
-        lower = _lower_of(level)
-        if lower.distances is None:
-            found.append(center_costs(lower.known, ground_of(found[-1], encoded), n_jobs))
         else:
-            found.append(lower.distances)
-    return found[1:]
+            ids = known_or_new(known.locate(rows), len(known))
+        # No partitioner of a deeper level looks at distances that fitting left out.
+        distances = None if before is None else _extended(before, known, rows, ids, ground, n_jobs)
+        below = _Below(ids[row_of_node], len(known), distances)
 
 
-def _predicted(partition: Partition, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64 | None]:
-    """Return the clusters of rows and, if the partitioner computes them, the distances to their centers."""
-    partitioner: Any = partition.partitioner
+def _predicted(partitioner: Any, rows: TreeRows, ground: GroundCost) -> tuple[Int32, Float64 | None]:
+    """Return the clusters of rows and, if the partitioner knows them, the distances to their centers."""
     name = type(partitioner).__name__
+    if type(partitioner) is IdentityPartitioner:  # each row, also a new one, is its own center
+        return partitioner.predict(rows, ground), np.zeros(len(rows))
     if hasattr(partitioner, "predict_with_distances"):
         labels, distances = partitioner.predict_with_distances(rows, ground)
-        return checked_labels(labels, rows, np.inf, f"{name}.predict_with_distances"), _checked_distances(
-            distances, rows
-        )
+        labels = checked_labels(labels, rows, np.inf, f"{name}.predict_with_distances")
+        return labels, checked_distances(distances, rows)
     if not hasattr(partitioner, "predict"):
         raise TypeError(f"{name} has no predict(rows, ground), so new graphs cannot be transformed")
     return checked_labels(partitioner.predict(rows, ground), rows, np.inf, f"{name}.predict"), None
 
 
-def _checked_distances(distances: Any, rows: TreeRows) -> Float64 | None:
-    """Return the validated distances of a partitioner for each row; None if there are none."""
-    if not (isinstance(distances, np.ndarray) and distances.shape == (len(rows),) and distances.dtype.kind == "f"):
-        return None
-    return distances
+def distances_of_centers(
+    levels: list[list[Partition]], partition: Partition, encoded: Encoded, n_jobs: int | None = None
+) -> Float64:
+    """Return the distances between the centers of a partition, as ``levels[depth][...]`` of a chain.
 
-
-def _without_gaps(ids: Int32, n_known: int) -> Int32:
-    """Renumber the ids of new clusters consecutively from ``n_known``."""
-    new = ids >= n_known
-    dense = ids.copy()
-    dense[new] = n_known + np.unique(ids[new], return_inverse=True)[1]
-    return dense
+    Distances that no partitioner uses were not computed in fitting and are computed here.
+    """
+    lower = partition.lower
+    below: NDArray[Any] | UniformCosts = np.zeros((1, 1))
+    if lower is not None and lower.known is partition.centers and lower.distances is not None:
+        return np.asarray(lower.distances)[:-1, :-1]
+    for own in (level[0].lower for level in levels[: partition.depth]):
+        assert own is not None, "only the last depth has none"
+        known = own.distances
+        below = center_costs(own.known, ground_of(below, encoded), n_jobs) if known is None else known
+    return np.asarray(center_costs(partition.centers, ground_of(below, encoded), n_jobs))[:-1, :-1]
 
 
 # ------------------------------------------------------------------------------------------- distances between points
@@ -487,7 +428,7 @@ def ground_of(
     return GroundCost(lower, encoded.root_costs, encoded.edge_costs, parts)
 
 
-def _covering(rows: TreeRows, below: _Assigned, encoded: Encoded) -> tuple[TreeRows, GroundCost]:
+def _covering(rows: TreeRows, below: _Below, encoded: Encoded) -> tuple[TreeRows, GroundCost]:
     """Return the rows and a ground that covers all their points, those unknown in fitting last.
 
     Unknown points (see ``unfolding.refine``) are numbered without gaps, so that the ground stays small.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
+from scipy.spatial.distance import cdist
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._progress import report
@@ -26,9 +26,9 @@ from relaxwl.graphs.arrays import Float64, Int32, Int64, counting_order
 from relaxwl.graphs.building import DIRECTIONS
 from relaxwl.graphs.labels import check_same_kind, match_codes
 from relaxwl.kernels import _compiled as compiled
-from relaxwl.kernels.base import CountKernel, check_graphs
-from relaxwl.kernels.counting import Counts, count_ids, join_counts
-from relaxwl.kernels.levels import Part, Parts
+from relaxwl.kernels.clusters import Chain, ClusterKernel, LevelClusters
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.levels import Graphs
 from relaxwl.kernels.model_schema import (
     MAX_DEPTH,
     check_levels,
@@ -125,7 +125,7 @@ class Vectors(NamedTuple):
 
 
 @dataclass(repr=False, eq=False)
-class ContinuousWeisfeilerLehman(CountKernel):
+class ContinuousWeisfeilerLehman(ClusterKernel):
     """Kernel that counts nodes with similar attributes, structure, labels and neighbors.
 
     A node is represented by a vector of its attributes, structural features such as its degree and number of
@@ -270,13 +270,13 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     # ----------------------------------------------------------------------------------------------- fitting
 
-    def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
+    def fit_source(self, source: Graphs) -> list[Counts] | None:
+        """Fit to graphs in memory, or to shards; see ``relaxwl.kernels.levels.SourceKernel``.
 
         Parameters
         ----------
-        parts : Parts
-            The graphs in parts.
+        source : Graphs
+            The graphs.
 
         Returns
         -------
@@ -284,24 +284,25 @@ class ContinuousWeisfeilerLehman(CountKernel):
             Counts of the graphs at each depth, if they are in memory.
         """
         seed = as_seed(self.random_state)
-        tables = parts.each("features", table_of, parts.share(self._without_seed()))
-        columns: ColumnRanges = parts.joined(
-            "extremes", ColumnRanges.join, parts.each("extremes", extremes_of, own=tables)
-        )
-        found = parts.each("sums", sums_of, parts.share(columns), own=tables)
-        self._scale(columns, parts.joined("sums", join_sums, found), parts.kind.node_vocabulary)
+        tables = source.each(table_of, self._without_seed())
+        columns: ColumnRanges = source.joined(ColumnRanges.join, source.each(extremes_of, own=tables))
+        sums = source.joined(join_sums, source.each(sums_of, columns, own=tables))
+        self._scale(columns, sums, source.graphs.node_vocabulary)
         self.centers_: list[NDArray[np.float32]] = []
         self.center_bounds_: list[Int64] = []
-        if not parts.in_memory:
-            found = parts.each("sample", samples_of, parts.share(self._without_seed()), own=tables)
-            for sample in parts.joined("sample", join_samples, found):
+        if not source.in_memory:
+            found = source.each(samples_of, self._without_seed(), own=tables)
+            for sample in source.joined(join_samples, found):
                 self._draw(sample, columns.n_nodes, seed)
             return None
-        counts = []
-        for depth, (vectors, of_node) in enumerate(self._levels(parts.kind, tables[0][0])):
-            self._draw(vectors.sample(), columns.n_nodes, seed)
-            counts.append(self._count(parts.kind, self._assign(depth, vectors.rows), of_node, depth))
-        return counts
+
+        # In memory the centers of a depth are drawn from all of its vectors, which then find their nearest centers.
+        def levels() -> Chain:
+            for depth, (vectors, of_node) in enumerate(self._vectors(source.graphs, tables[0])):
+                self._draw(vectors.sample(), columns.n_nodes, seed)
+                yield self._clusters(depth, vectors.rows, of_node)
+
+        return self._counted(source.graphs, [levels()])
 
     def _without_seed(self) -> Self:
         """Return a copy without the random state, which may not be serializable."""
@@ -362,7 +363,7 @@ class ContinuousWeisfeilerLehman(CountKernel):
         """Names of the columns that are constant in the fitted graphs and are not used."""
         return [name for name, scale in zip(self.raw_features_, self.scales_, strict=True) if scale == 0]
 
-    def _levels(self, graphs: GraphCollection, table: Float64) -> "Iterator[tuple[Vectors, Int32]]":
+    def _vectors(self, graphs: GraphCollection, table: Float64) -> "Iterator[tuple[Vectors, Int32]]":
         """Yield, for each depth, the distinct vectors and which of them each node has."""
         kept = np.flatnonzero(self.scales_)
         n_labels = 0 if self.label_values_ is None else len(self.label_values_)
@@ -412,8 +413,15 @@ class ContinuousWeisfeilerLehman(CountKernel):
 
     # ----------------------------------------------------------------------------------------------- clusters
 
-    def _assign(self, depth: int, rows: NDArray[np.float32]) -> Int32:
-        """Return, as (n_partitions, n_rows), the nearest center of each row; the lowest of equally near ones.
+    def _chains(self, graphs: GraphCollection, n_partitions: int | None = None) -> list[Chain]:
+        def levels() -> Chain:
+            for depth, (vectors, of_node) in enumerate(self._vectors(graphs, self._fitted_table(graphs))):
+                yield self._clusters(depth, vectors.rows, of_node)[:n_partitions]
+
+        return [levels()]
+
+    def _clusters(self, depth: int, rows: NDArray[np.float32], of_node: Int32) -> list[LevelClusters]:
+        """Return the clusters of distinct vectors in each partition: the nearest center, or the lowest of several.
 
         In ½‖x − c‖² = ½‖x‖² + ½‖c‖² − x·c, the first term is the same for all centers. The others are one matrix
         product, all of whose sums are exact, so that the order of summation in BLAS does not matter.
@@ -432,47 +440,23 @@ class ContinuousWeisfeilerLehman(CountKernel):
                     (block @ product).argmin(axis=1, out=found[place, start:stop])
 
         map_chunks(assign, spans(len(rows), CHUNK_NODES), self.n_jobs)
-        return found
 
-    def _count(self, graphs: GraphCollection, clusters: Int32, of_node: Int32, depth: int) -> Counts:
-        """Return how many nodes of each graph are in each cluster, with the partitions of a depth concatenated."""
-        sizes, nothing = np.diff(self.center_bounds_[depth]).tolist(), np.zeros(len(graphs))
+        def level(partition: int, own: NDArray[np.float32]) -> LevelClusters:
+            labels = found[partition]
+            return LevelClusters(
+                depth,
+                partition,
+                len(own),
+                of_node,
+                labels,
+                lambda cluster: self.describe(depth, own[cluster]),
+                row_distances=lambda: np.asarray(np.linalg.norm(rows - own[labels], axis=1) / self.unit_),
+                center_distances=lambda: np.asarray(cdist(own, own) / self.unit_),
+                describe=lambda row: self.describe(depth, rows[row]),
+            )
 
-        def count(partition: int) -> Counts:
-            size = sizes[partition]
-            indptr, ids, counts = count_ids(graphs.offsets, clusters[partition][of_node], size)
-            matrix = csr_array((counts.astype(np.float64), ids, indptr), shape=(len(graphs), size))
-            return Counts(matrix, nothing, nothing)
-
-        return join_counts(map_chunks(count, range(len(sizes)), self.n_jobs), [1.0] * len(sizes))
-
-    def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        found = enumerate(self.assignments(graphs))
-        return [self._count(graphs, clusters, of_node, depth) for depth, (_, of_node, clusters) in found]
-
-    def assignments(self, X: Any) -> Iterator[tuple[NDArray[np.float32], Int32, Int32]]:
-        """Yield, for each depth, the distinct vectors, the vector of each node, and the clusters of the vectors.
-
-        Vectors are scaled as ``centers_`` are.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Yields
-        ------
-        vectors : float32 array (n_vectors, n_features)
-            Distinct vectors of nodes.
-        of_node : int32 array (n_nodes,)
-            The vector of each node.
-        clusters : int32 array (n_partitions, n_vectors)
-            The cluster of each vector in each partition.
-        """
-        check_is_fitted(self)
-        graphs = check_graphs(self, X)
-        for depth, (vectors, of_node) in enumerate(self._levels(graphs, self._fitted_table(graphs))):
-            yield vectors.rows, of_node, self._assign(depth, vectors.rows)
+        spans_of = enumerate(pairwise(bounds.tolist()))
+        return [level(partition, self.centers_[depth][start:stop]) for partition, (start, stop) in spans_of]
 
     def _fitted_table(self, graphs: GraphCollection) -> Float64:
         """Return the columns of graphs, in the order of the fit."""
@@ -487,22 +471,6 @@ class ContinuousWeisfeilerLehman(CountKernel):
                 f"{len(names)}: give graphs with the same attributes"
             )
         return table
-
-    def node_clusters(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list of list of int32 arrays (n_nodes,)
-            For each partition and depth.
-        """
-        found = [clusters[:, of_node] for _, of_node, clusters in self.assignments(X)]
-        return [[level[partition] for level in found] for partition in range(self.n_partitions)]
 
     def describe(self, depth: int, vector: NDArray[np.float32]) -> str:
         """Describe a vector, such as a center, in the units of the data: "degree 12, 30 triangles, core 5".
@@ -628,24 +596,20 @@ def walk_shares(offsets: Int64, indptr: Int64, most_work: float) -> tuple[Int64,
     return share, unit, heavy
 
 
-def table_of(part: Part, kernel: ContinuousWeisfeilerLehman) -> Table:
-    """Return the columns of a part of the graphs, their names, and the codes of its labels."""
-
-    def prepare(graphs: GraphCollection) -> Table:
-        return *kernel._table(graphs), np.unique(graphs.node_codes)
-
-    return part.prepared(prepare)
+def table_of(graphs: GraphCollection, kernel: ContinuousWeisfeilerLehman) -> Table:
+    """Return the columns of graphs, their names, and the codes of their labels."""
+    return *kernel._table(graphs), np.unique(graphs.node_codes)
 
 
-def extremes_of(part: Part, found: Table) -> ColumnRanges:
+def extremes_of(graphs: GraphCollection, found: Table) -> ColumnRanges:
     """Return the ranges of the columns, which are needed for scaling."""
     table, names, codes = found
     lowest, highest = (best.reduce(table, axis=0, initial=np.nan) for best in (np.fmin, np.fmax))
     return ColumnRanges(names, lowest, highest, codes, len(table))
 
 
-def sums_of(part: Part, found: Table, columns: ColumnRanges) -> list[list[int]]:
-    """Return the sums of the columns of a part of the graphs."""
+def sums_of(graphs: GraphCollection, found: Table, columns: ColumnRanges) -> list[list[int]]:
+    """Return the sums of the columns of graphs."""
     return column_sums(found[0], columns) if len(found[0]) else [[0, 0, 0]] * len(columns.names)
 
 
@@ -654,9 +618,9 @@ def join_sums(parts: list[list[list[int]]]) -> list[list[int]]:
     return [[sum(values) for values in zip(*column, strict=True)] for column in zip(*parts, strict=True)]
 
 
-def samples_of(part: Part, found: Table, kernel: ContinuousWeisfeilerLehman) -> list[Vectors]:
+def samples_of(graphs: GraphCollection, found: Table, kernel: ContinuousWeisfeilerLehman) -> list[Vectors]:
     """Return, for each depth, a sample of vectors from which centers are drawn."""
-    return part.prepared(lambda graphs: [vectors.sample() for vectors, _ in kernel._levels(graphs, found[0])])
+    return [vectors.sample() for vectors, _ in kernel._vectors(graphs, found[0])]
 
 
 def join_samples(parts: list[list[Vectors]]) -> list[Vectors]:

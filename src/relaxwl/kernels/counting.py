@@ -93,6 +93,9 @@ class SubtreeCounter:
     each adjacency entry, if edge labels are used.
     """
 
+    def __init__(self, n_columns: int = 0) -> None:
+        self.n_columns = n_columns
+
     def fit(
         self, graphs: GraphCollection, ids: Int32, n_known: int, n_jobs: int | None = None, edges: Int32 | None = None
     ) -> Counts:

@@ -5,6 +5,7 @@ a rare column touches few pairs of graphs, and most columns of a Weisfeiler-Lehm
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from scipy.sparse import csr_array
 from relaxwl._execution import map_chunks, spans
 from relaxwl.graphs.arrays import Float64, Int64, counting_order
 from relaxwl.kernels import _compiled
-from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.counting import Counts, join_counts
 
 # Share of the graphs above which a column is multiplied densely: about where both methods take the same time.
 DENSE_SHARE = 0.12
@@ -133,6 +134,104 @@ class InvertedCounts:
         firsts = self._columns.indptr[rows.indices]
         _compiled.add_products(0, len(out), compressed(rows), firsts, self._columns, minimum, out)
         return out
+
+
+def joined_depths(counts: list[Counts], weights: Float64, minimum: bool = False) -> Counts:
+    """Concatenate depths: scaled by √α for the dot product, by α for minima."""
+    return join_counts(counts, list(weights if minimum else np.sqrt(weights)))
+
+
+def gram_matrices(
+    x: list[Counts],
+    y: list[Counts] | None,
+    wanted: list[tuple[str, int]],
+    weights: Float64,
+    normalize: bool | str,
+    n_jobs: int | None = None,
+) -> list[Float64]:
+    """Return the Gram matrix of each wanted (similarity, largest depth), each normalized separately.
+
+    Depths are summed one after the other if several depths are wanted or each is normalized; otherwise, they are
+    concatenated and compared at once.
+
+    Parameters
+    ----------
+    x, y : list of Counts
+        Counts of the graphs at each depth; without ``y`` they are compared among themselves.
+    wanted : list of (str, int)
+        Similarity and largest depth of each matrix.
+    weights : float64 array
+        The weight α of each depth.
+    normalize : bool or "depth"
+        As in the kernels.
+    n_jobs : int, optional
+        Number of threads.
+    """
+    found: dict[tuple[str, int], Float64] = {}
+    for minimum in (False, True):
+        # Intersection and Tanimoto similarity are the same minima, divided differently.
+        keys = list(dict.fromkeys(key for key in wanted if (key[0] != "dot") == minimum))
+        if keys:
+            n, n_other = x[0].matrix.shape[0], None if y is None else y[0].matrix.shape[0]
+            blocks = _DepthSums(x, y, keys, weights, normalize)
+            found |= zip(keys, by_rows(blocks.rows, len(keys), n, n_other, n_jobs), strict=True)
+    return [found[key] for key in wanted]
+
+
+class _DepthSums:
+    """Sums over depths of products, or of minima, with the sums after each wanted depth divided as they should be."""
+
+    def __init__(
+        self, x: list[Counts], y: list[Counts] | None, wanted: list[tuple[str, int]], weights: Float64, normalize: Any
+    ) -> None:
+        self.wanted, self.weights, self.is_symmetric = wanted, weights, y is None
+        self.by_depth, self.divide = normalize == "depth", divide_by_lengths if normalize else None
+        self.names, depths = list(dict.fromkeys(name for name, _ in wanted)), {depth for _, depth in wanted}
+        self.n_depths, minimum = max(depths) + 1, wanted[0][0] != "dot"
+        # One product of concatenated depths is faster than one a depth, but cannot be cut at a depth.
+        step = 1 if self.by_depth or len(depths) > 1 else self.n_depths
+        # For each depth, or for all at once: the last depth, the products, and each graph's product with itself.
+        self.parts: list[tuple[int, Products, Float64, Float64]] = []
+        for start in range(0, self.n_depths, step):
+            some = slice(start, start + step)
+            joined = [joined_depths(one[some], weights[some], minimum) for one in ([x] if y is None else [x, y])]
+            products = Products(joined[0].matrix, None if y is None else joined[1].matrix, minimum)
+            own = self_similarities(joined[0], minimum), self_similarities(joined[-1], minimum)
+            self.parts.append((start + step - 1, products, *own))
+
+    def rows(self, start: int, stop: int) -> list[Float64]:
+        """Return some rows of each wanted matrix; if it is symmetric, the columns from ``start`` on."""
+        first = start if self.is_symmetric else 0
+        totals: dict[str, Float64] = {}
+        own_x, own_y = np.zeros(stop - start), np.zeros(len(self.parts[0][3]) - first)
+        found = {}
+        for depth, products, sizes_x, sizes_y in self.parts:
+            block, sizes = products.rows(start, stop), (sizes_x[start:stop], sizes_y[first:])
+            own_x, own_y = own_x + sizes[0], own_y + sizes[1]
+            for similarity in self.names:
+                divide = divide_by_unions if similarity == "tanimoto" else self.divide
+                # The block is changed in place, so all similarities but the last one need copies.
+                own = block if similarity == self.names[-1] else block.copy()
+                if self.by_depth and divide:
+                    divide(own, *sizes)
+                    own *= self.weights[depth]
+                if totals.setdefault(similarity, own) is not own:
+                    totals[similarity] += own
+                if (similarity, depth) in self.wanted:
+                    cut = totals[similarity] if depth + 1 == self.n_depths else totals[similarity].copy()
+                    if divide and not self.by_depth:
+                        divide(cut, own_x, own_y)
+                    found[similarity, depth] = cut
+        return [found[key] for key in self.wanted]
+
+
+def own_similarities(counts: list[Counts], weights: Float64, similarity: str, normalize: bool | str) -> Float64:
+    """Return the similarity of each graph with itself over the given depths."""
+    of_depths = [self_similarities(part, similarity != "dot") for part in counts]
+    if normalize == "depth":
+        return np.asarray(weights @ [own > 0 for own in of_depths], np.float64)
+    own: Float64 = weights @ np.array(of_depths)
+    return (own > 0).astype(np.float64) if normalize or similarity == "tanimoto" else own
 
 
 def self_similarities(counts: Counts, minimum: bool = False) -> Float64:

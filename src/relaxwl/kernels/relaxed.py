@@ -1,13 +1,12 @@
 """The relaxed Weisfeiler-Lehman kernels, which match similar neighborhoods."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import map_long
 from relaxwl._memory import check_memory
@@ -21,21 +20,19 @@ from relaxwl.distances.pairwise import level_bytes
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.building import DIRECTIONS
-from relaxwl.kernels.base import CountKernel, check_graphs
-from relaxwl.kernels.chains import Assignment, Encoder, Fitted, Partition, apply_chain, fit_chain
-from relaxwl.kernels.counting import Counter, Counts, join_counts
-from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Part, Parts, check_base, fit_counter, refined
+from relaxwl.kernels.chains import Encoder, Partition, apply_chain, distances_of_centers, fit_chain
+from relaxwl.kernels.clusters import Chain, ClusterKernel, LevelClusters, concatenated
+from relaxwl.kernels.counting import Counter, Counts
+from relaxwl.kernels.levels import SAMPLE_ADVICE, Encoded, Graphs, Levels
 from relaxwl.kernels.model_schema import check_levels
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding, attributes_of, check_edge_labels, edge_attributes_of
-
-Result = TypeVar("Result")
 
 UNSEEN = ("relabel", "error")
 
 
 @dataclass(repr=False, eq=False)
-class RelaxedWeisfeilerLehman(CountKernel):
+class RelaxedWeisfeilerLehman(ClusterKernel):
     """Relaxed Weisfeiler-Lehman kernels: graphs as histograms of clusters of similar neighborhoods.
 
     The distinct unfolding trees of each depth are clustered by their tree edit distance, several times with different
@@ -181,42 +178,46 @@ class RelaxedWeisfeilerLehman(CountKernel):
         used = {"node_attributes": cost.uses_attributes, "edge_attributes": cost.uses_edge_attributes}
         return super().uses() | {part for part, counts in used.items() if counts}
 
-    def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
+    def fit_source(self, source: Graphs) -> list[Counts] | None:
+        """Fit to graphs in memory, or to shards; see ``relaxwl.kernels.levels.SourceKernel``.
 
         Parameters
         ----------
-        parts : Parts
-            The graphs in parts.
+        source : Graphs
+            The graphs.
 
         Returns
         -------
         counts : list of Counts, or None
             Counts of the graphs at each depth, if they are in memory.
         """
-        self._check_parts(parts)
+        self._check_source(source)
         seed = as_seed(self.random_state)
-        self._fit_encodings(parts, seed)
-        encoder = self._encoder
+        self._fit_encodings(source, seed)
+        levels = source.levels(self._encoder, self.n_jobs)
         if not self.approximate:
-            _check_exact_memory(parts.known(encoder), self.max_depth, self.n_jobs, self.verbose)
+            _check_exact_memory(levels.known, self.max_depth, self.n_jobs, self.verbose)
         # Chains run in parallel in memory, and one after the other on shards, where each uses all workers.
         firsts = range(self.n_partitions if self.approximate else 1)
-        with Progress(self) as progress:
-            fit = partial(self._fit_chain, parts, encoder, seed, progress)
-            chains = map_long(fit, firsts, self.n_jobs) if parts.in_memory else [fit(first) for first in firsts]
-        fitted = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
-        self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in fitted]
-        self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in fitted]
-        return _by_depth([list(counts) for _, _, counts in fitted]) if parts.in_memory else None
+        # Depths are weighted by their number: deeper trees take longer, and those of depth 0 take no time.
+        steps = self.n_partitions * self.max_depth * (self.max_depth + 1) / 2
+        with ProgressBar(type(self).__name__, steps or 1.0, verbose=self.verbose) as progress:
+            fit = partial(self._fit_chain, levels, seed, progress)
+            chains = map_long(fit, firsts, self.n_jobs) if source.in_memory else [fit(first) for first in firsts]
+        # The partitions of all chains, each with a partition, its counter and its counts for every depth.
+        found = [list(zip(*depths, strict=True)) for chain in chains for depths in zip(*chain, strict=True)]
+        self.partitions_: list[list[Partition]] = [list(partitions) for partitions, _, _ in found]
+        self._counters: list[list[Counter]] = [list(counters) for _, counters, _ in found]
+        if not source.in_memory:
+            return None
+        return [concatenated(list(of_depth)) for of_depth in zip(*(counts for _, _, counts in found), strict=True)]
 
-    def _check_parts(self, parts: Parts) -> None:
-        """Raise an error for parameters that shards do not support."""
-        if parts.in_memory:
-            if parts.kind.n_nodes == 0:
+    def _check_source(self, source: Graphs) -> None:
+        """Raise an error for graphs without nodes, or for parameters that shards do not support."""
+        if source.in_memory:
+            if source.graphs.n_nodes == 0:
                 raise ValueError("the graphs have no nodes: there is nothing to fit")
             return
-        check_base(self.base)
         if not self.approximate:
             raise ValueError(f"approximate=False compares all distinct trees, too many in shards; {SAMPLE_ADVICE}")
         max_iter = self.max_iter
@@ -228,45 +229,47 @@ class RelaxedWeisfeilerLehman(CountKernel):
                 f"(centers from a sample of the trees) or max_iter=0 (trees drawn at random), or {SAMPLE_ADVICE}"
             )
 
-    def _fit_encodings(self, parts: Parts, seed: int) -> None:
+    def _fit_encodings(self, source: Graphs, seed: int) -> None:
         """Take the symbols at roots and on edges from all graphs."""
         cost = EditCost() if self.cost is None else self.cost
-        settings = self.directions, self.edge_labels, self.uses(), cost.missing
-        used: InUse = parts.joined("labels", join_in_use, parts.each("labels", in_use, *settings))
-        labels, edge_labels = parts.kind.node_vocabulary, used.edge_vocabulary
+        settings = self.directions, self.edge_labels
+        used: InUse = source.joined(join_in_use, source.each(in_use, *settings, self.uses(), cost.missing))
+        labels, edge_labels = source.graphs.node_vocabulary, used.edge_vocabulary
         known = None if labels is None else tuple(labels[code] for code in used.roots.tolist())
         roots = RootEncoding.of(known, cost, used.vectors, seed)
-        edges_count = self.edge_labels or (parts.kind.directed and self.directions == "both")
+        edges_count = self.edge_labels or (source.graphs.directed and self.directions == "both")
         edges = EdgeEncoding.of(used.edges, edge_labels, roots.cost, edges_count, used.edge_vectors, seed)
-
-        def symbols(encoding: RootEncoding | EdgeEncoding) -> set[Any]:
-            found = parts.each("labels", symbols_in, parts.share(encoding), self.directions, self.edge_labels)
-            return cast(set[Any], parts.joined("labels", join_sets, found))
-
-        self.root_encoding_ = roots.with_symbols(symbols(roots)) if roots.lacks_symbols else roots
-        self.edge_encoding_ = edges.with_symbols(symbols(edges), edge_labels) if edges.lacks_symbols else edges
+        # Codes of attributes, and pairs of a label and a code, are known only after the codebooks are made.
+        if roots.lacks_symbols:
+            roots = roots.with_symbols(source.joined(join_sets, source.each(symbols_in, roots, *settings)))
+        if edges.lacks_symbols:
+            found = source.joined(join_sets, source.each(symbols_in, edges, *settings))
+            edges = edges.with_symbols(found, edge_labels)
+        self.root_encoding_, self.edge_encoding_ = roots, edges
 
     def _fit_chain(
-        self, parts: Parts, encoder: Encoder, seed: int, progress: "Progress", first: int
+        self, levels: Levels, seed: int, progress: ProgressBar, first: int
     ) -> list[list[tuple[Partition, Counter, Counts | None]]]:
         """Fit one chain, depth by depth and partition by partition; ``first`` is the number of its first partition."""
-        levels = fit_chain(
-            parts,
-            encoder,
-            partial(self._make_partitioners, first),
+        indices = [first] if self.approximate else range(self.n_partitions)
+        chain = fit_chain(
+            levels,
+            [self._partitioners(depth, indices) for depth in range(self.max_depth + 1)],
             lambda depth, index: np.random.default_rng([seed, first + index, depth]),
-            self.max_depth,
             use_clusters=self.approximate,
             n_jobs=self.n_jobs,
             first=first,
         )
-
-        def counted(fitted: Fitted) -> tuple[Partition, Counter, Counts | None]:
-            found = fit_counter(parts, encoder, self.base, fitted.ids, len(fitted.partition), self.n_jobs)
-            progress.step(fitted.partition, fitted.n_trees)
-            return fitted.partition, *found
-
-        return [[counted(fitted) for fitted in level] for level in levels]
+        found = []
+        for level, fitted in chain:
+            found.append([
+                (partition, *levels.fit_counter(self.base, ids, len(partition))) for partition, ids in fitted
+            ])  # fmt: skip
+            for partition, _ in fitted:
+                figures = partition.index, level.depth, level.n_rows, len(partition)
+                progress.add(level.depth, "partition %d, depth %d: %d trees in %d clusters", *figures)
+            del level, fitted  # releases results on workers before the next depth
+        return found
 
     @property
     def _encoder(self) -> Encoder:
@@ -274,110 +277,49 @@ class RelaxedWeisfeilerLehman(CountKernel):
         roots, edges = self.root_encoding_, self.edge_encoding_
         return Encoder(roots, edges, self.directions, self.edge_labels, self.unseen)
 
-    def _make_partitioners(self, first: int, depth: int) -> list[Partitioner]:
-        """Return fresh partitioners for a depth: one for a chain of clusters, all for a chain of trees."""
-        indices = [first] if self.approximate else range(self.n_partitions)
+    def _partitioners(self, depth: int, indices: Sequence[int]) -> list[Partitioner]:
+        """Return fresh partitioners of a depth, for the partitions with these numbers."""
         if depth == 0 and self.root_encoding_.codebook is None:
             return [IdentityPartitioner() for _ in indices]
         if self.partitioner is not None:
             return [deepcopy(self.partitioner) for _ in indices]
         rules = cluster_rules(self.n_clusters)
-        make = partial(
-            WassersteinKMeans,
-            center=self.center,
-            init=self.init,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose - 1,
-        )
-        return [KMeansPartitioner(make(rules[index % len(rules)])) for index in indices]
+        given = {name: getattr(self, name) for name in ("center", "init", "max_iter", "n_jobs")}
+        return [
+            KMeansPartitioner(WassersteinKMeans(rules[index % len(rules)], verbose=self.verbose - 1, **given))
+            for index in indices
+        ]
 
-    # ------------------------------------------------------------------------------------------- unseen graphs
+    # ------------------------------------------------------------------------------------------------ clusters
 
-    def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        encoded = self._encoder(graphs)
+    def _counter(self, level: LevelClusters) -> Counter:
+        return self._counters[level.partition][level.depth]
 
-        def counts(partition: int, clusters: list[Int32]) -> list[Counts]:
-            counters = self._counters[partition]
-            return [
-                counter.count(graphs, ids, self.n_jobs, encoded.counted[1])
-                for counter, ids in zip(counters, clusters, strict=True)
+    def _chains(self, graphs: GraphCollection, n_partitions: int | None = None) -> list[Chain]:
+        encoded, partitions = self._encoder(graphs), self.partitions_[:n_partitions]
+        # Each partition of R-WL* is a chain of its own; those of R-WL share their trees.
+        chains = [[one] for one in partitions] if self.approximate else [partitions]
+        return [self._levels(encoded, [list(level) for level in zip(*chain, strict=True)]) for chain in chains]
+
+    def _levels(self, encoded: Encoded, chain: list[list[Partition]]) -> Chain:
+        """Yield the clusters of the nodes of each depth."""
+        for found in apply_chain(chain, encoded, use_clusters=self.approximate, n_jobs=self.n_jobs):
+            yield [
+                LevelClusters(
+                    partition.depth,
+                    partition.index,
+                    len(partition),
+                    one.row_of_node,
+                    one.labels,
+                    partition.center_tree,
+                    partition.depth == 0,
+                    encoded.counted[1],
+                    partial(one.distances, self.n_jobs),
+                    partial(distances_of_centers, chain, partition, encoded, self.n_jobs),
+                )
+                for one in found
+                for partition in [one.partition]
             ]
-
-        return _by_depth(self._map_clusters(counts, encoded))
-
-    def _map_clusters(self, function: Callable[[int, list[Int32]], Result], encoded: Encoded) -> list[Result]:
-        """Return ``function(partition, clusters)`` per partition; ``clusters[depth]`` is the cluster of each node."""
-
-        def chain_results(levels: list[list[Partition]]) -> list[Result]:
-            chain = apply_chain(levels, encoded, use_clusters=self.approximate, n_jobs=self.n_jobs, measured=False)
-            by_place = zip(*([found.clusters for found in level] for level in chain), strict=True)
-            return [
-                function(partition.index, list(clusters))
-                for partition, clusters in zip(levels[0], by_place, strict=True)
-            ]
-
-        return [result for results in map_long(chain_results, self._chains(), self.n_jobs) for result in results]
-
-    def _chains(self, n_partitions: int | None = None) -> list[list[list[Partition]]]:
-        """Return the partitions chain by chain, depth by depth: one per chain for R-WL*, else all together."""
-        partitions = self.partitions_[:n_partitions]
-        chains = [[levels] for levels in partitions] if self.approximate else [partitions]
-        return [[list(level) for level in zip(*chain, strict=True)] for chain in chains]
-
-    def counters(self) -> list[list[Counter]]:
-        """Return the counters of clusters of nodes, ``result[partition][depth]``.
-
-        Returns
-        -------
-        list of list of Counter
-            The counters.
-        """
-        return self._counters
-
-    def node_clusters(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[partition][depth]``, the cluster of every node, all graphs' nodes in order.
-
-        Larger numbers than those of the clusters denote labels (or trees) that do not occur in the fitted graphs.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list of list of int32 arrays (n_nodes,)
-            For each partition and depth.
-        """
-        check_is_fitted(self)
-        return self._map_clusters(lambda _, clusters: clusters, self._encoder(check_graphs(self, X)))
-
-    def assignments(self, X: Any, n_partitions: int | None = None) -> Iterator[tuple[Partition, Assignment]]:
-        """Yield each partition (or the first ``n_partitions``) at each depth with the clusters of the nodes.
-
-        In addition to :meth:`node_clusters`, it returns the distances of trees to the centers of their clusters.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        n_partitions : int, optional
-            Number of partitions; by default all.
-
-        Yields
-        ------
-        partition : Partition
-            The clusters.
-        assignment : Assignment
-            The trees of nodes and their clusters.
-        """
-        check_is_fitted(self)
-        encoded = self._encoder(check_graphs(self, X))
-        for chain in self._chains(n_partitions):
-            found = apply_chain(chain, encoded, use_clusters=self.approximate, n_jobs=self.n_jobs)
-            for level, assignments in zip(chain, found, strict=True):
-                yield from zip(level, assignments, strict=True)
 
     def _column_names(self) -> list[str]:
         names = []
@@ -402,9 +344,10 @@ class InUse(NamedTuple):
     edge_vocabulary: tuple[Any, ...] | None
 
 
-def in_use(part: Part, directions: str, edge_labels: bool, uses: frozenset[str], missing: float | None) -> InUse:
-    """Return the codes and vectors that occur in a part of the graphs."""
-    graphs = part.prepared(_as_given)
+def in_use(
+    graphs: GraphCollection, directions: str, edge_labels: bool, uses: frozenset[str], missing: float | None
+) -> InUse:
+    """Return the codes and vectors that occur in graphs."""
     seen = graphs.seen(directions, edge_labels=edge_labels)
     check_edge_labels(seen, edge_labels)
     edges_count = edge_labels or (graphs.directed and directions == "both")
@@ -419,9 +362,7 @@ def in_use(part: Part, directions: str, edge_labels: bool, uses: frozenset[str],
 
 
 def join_in_use(parts: list[InUse]) -> InUse:
-    """Merge the codes and vectors of several parts."""
-    if len(parts) == 1:
-        return parts[0]
+    """Merge the codes and vectors of several shards."""
     return InUse(
         np.unique(np.concatenate([part.roots for part in parts])),
         np.unique(np.concatenate([part.edges for part in parts])),
@@ -431,9 +372,10 @@ def join_in_use(parts: list[InUse]) -> InUse:
     )
 
 
-def symbols_in(part: Part, encoding: RootEncoding | EdgeEncoding, directions: str, edge_labels: bool) -> set[Any]:
-    """Return the attribute codes, or pairs (label, code), that occur in a part of the graphs."""
-    graphs = part.prepared(_as_given)
+def symbols_in(
+    graphs: GraphCollection, encoding: RootEncoding | EdgeEncoding, directions: str, edge_labels: bool
+) -> set[Any]:
+    """Return the attribute codes, or pairs (label, code), that occur in graphs."""
     if isinstance(encoding, EdgeEncoding):
         graphs = graphs.seen(directions, edge_labels=edge_labels)
     return set(encoding.symbols_of(graphs)[1])
@@ -444,10 +386,6 @@ def join_sets(parts: list[set[Any]]) -> set[Any]:
     return set().union(*parts)
 
 
-def _as_given(graphs: GraphCollection) -> GraphCollection:
-    return graphs
-
-
 def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, verbose: int) -> None:
     """Raise an error if the distances of R-WL between all distinct trees do not fit into memory; refining is cheap.
 
@@ -456,7 +394,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
     rows: list[TreeRows] = []
     ids = encoded.roots
     for depth in range(max_depth):
-        level, ids = refined(encoded, depth, ids, len(rows[-1]) if rows else 0, n_jobs)
+        level, ids = encoded.refined(depth, ids, len(rows[-1]) if rows else 0, n_jobs)
         rows.append(level)
     assert encoded.root_costs is not None, "relaxed kernels have costs"
     needed = sum(level_bytes(rows, encoded.root_costs, encoded.edge_costs))
@@ -471,26 +409,7 @@ def _check_exact_memory(encoded: Encoded, max_depth: int, n_jobs: int | None, ve
     report(verbose, "the distances take %.1f MB", needed / 1e6)
 
 
-def _by_depth(counts: list[list[Counts]]) -> list[Counts]:
-    """Group partitions by depth."""
-    return [join_counts(list(parts), [1.0] * len(parts)) for parts in zip(*counts, strict=True)]
-
-
 def _cluster_name(partition: Partition, cluster: int) -> str:
     """Name a cluster by its number and its center, if that is small enough to be read."""
     tree = partition.center_tree(cluster)
     return f"#{cluster} {tree}" if tree.size <= 12 else f"#{cluster} {tree.label}(… {tree.size} nodes)"
-
-
-class Progress(ProgressBar):
-    """Progress of a fit, reported after each partition; chains may run in parallel."""
-
-    def __init__(self, kernel: RelaxedWeisfeilerLehman) -> None:
-        # Depths are weighted by their number: deeper trees take longer, and those of depth 0 take no time.
-        total = kernel.n_partitions * kernel.max_depth * (kernel.max_depth + 1) / 2
-        super().__init__(type(kernel).__name__, total or 1.0, verbose=kernel.verbose)
-
-    def step(self, partition: Partition, n_trees: int) -> None:
-        """Report that a partition is done."""
-        figures = (partition.index, partition.depth, n_trees, len(partition))
-        self.add(partition.depth, "partition %d, depth %d: %d trees in %d clusters", *figures)

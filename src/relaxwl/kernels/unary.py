@@ -6,17 +6,47 @@ distinct count t₁ < t₂ < … of the fit instead: the step from t₋ to t has
 a proportional share. Products with graphs of the fit, whose counts end at steps, are exact in both cases.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from relaxwl._memory import check_memory
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
 from relaxwl.kernels import _compiled
+from relaxwl.kernels.counting import Counts
+from relaxwl.kernels.gram import joined_depths, self_similarities
 
 # Largest count of a column up to which it has unit steps; otherwise it has one step for each distinct count.
 MAX_UNIT_STEPS = 64
 # Bytes of an index and a value, twice, because entries are copied when depths are scaled and concatenated.
 BYTES_PER_ENTRY = 2 * (4 + 8)
+
+
+def weighted_features(counts: list[Counts], weights: Float64, normalize: bool | str) -> csr_array:
+    """Return counts times √α of their depth; with ``normalize`` rows, or their parts of each depth, have length 1."""
+    if normalize == "depth":
+        counts = [replace(part, matrix=divided(part.matrix, self_similarities(part))) for part in counts]
+    joined = joined_depths(counts, weights)
+    return divided(joined.matrix, self_similarities(joined)) if normalize and normalize != "depth" else joined.matrix
+
+
+def unary_features(
+    counts: list[Counts], codes: list[tuple[Int64, Float64]], weights: Float64, normalize: bool | str
+) -> csr_array:
+    """Return counts in the unary code times √α of their depth; lengths are those of the counts themselves."""
+    coded = [replace(part, matrix=unary_code(part.matrix, *steps)) for part, steps in zip(counts, codes, strict=True)]
+    sizes = [self_similarities(part, minimum=True) for part in counts]
+    if normalize == "depth":
+        coded = [replace(part, matrix=divided(part.matrix, size)) for part, size in zip(coded, sizes, strict=True)]
+    features = joined_depths(coded, weights).matrix
+    return divided(features, weights @ np.array(sizes)) if normalize and normalize != "depth" else features
+
+
+def divided(matrix: csr_array, squares: Float64) -> csr_array:
+    """Return rows divided by their lengths, given the squares of these; a row of length 0 stays at 0."""
+    lengths = np.repeat(np.sqrt(np.where(squares > 0, squares, 1.0)), np.diff(matrix.indptr))
+    return csr_array((matrix.data / lengths, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def unary_steps(columns: Int32, values: Float64, n_columns: int) -> tuple[Int64, Float64]:

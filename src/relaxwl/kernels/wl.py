@@ -1,22 +1,24 @@
 """The Weisfeiler-Lehman kernels, which match identical neighborhoods."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._progress import report
 from relaxwl.clustering.partitioners import known_or_new
+from relaxwl.costs import EditCost
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Int32
 from relaxwl.graphs.labels import check_same_kind, match_codes
-from relaxwl.kernels.base import CountKernel, check_graphs
+from relaxwl.kernels.chains import Trees, fit_chain
+from relaxwl.kernels.clusters import Chain, ClusterKernel, LevelClusters
 from relaxwl.kernels.counting import Counter, Counts
-from relaxwl.kernels.levels import Encoded, Handle, Level, Parts, check_base, fit_counter, refined
+from relaxwl.kernels.levels import Encoded, Graphs
 from relaxwl.unfolding import TreeRows
-from relaxwl.unfolding.encoding import check_edge_labels
+from relaxwl.unfolding.encoding import RootEncoding, check_edge_labels
+from relaxwl.unfolding.tree import UNLABELED
 
 # Maximum number of characters of a child, and of children, in the name of a feature.
 LONGEST_CHILD = 40
@@ -24,7 +26,7 @@ NAMED_CHILDREN = 6
 
 
 @dataclass(repr=False, eq=False)
-class WeisfeilerLehman(CountKernel):
+class WeisfeilerLehman(ClusterKernel):
     """Weisfeiler-Lehman graph kernels as explicit sparse features.
 
     Parameters
@@ -94,99 +96,61 @@ class WeisfeilerLehman(CountKernel):
 
     takes_directed = True
 
-    def fit_parts(self, parts: Parts) -> list[Counts] | None:
-        """Fit to graphs in parts; see ``relaxwl.kernels.levels.PartwiseKernel``.
+    def fit_source(self, source: Graphs) -> list[Counts] | None:
+        """Fit to graphs in memory, or to shards; see ``relaxwl.kernels.levels.SourceKernel``.
 
         Parameters
         ----------
-        parts : Parts
-            The graphs in parts.
+        source : Graphs
+            The graphs.
 
         Returns
         -------
         counts : list of Counts, or None
             Counts of the graphs at each depth, if they are in memory.
         """
-        if not parts.in_memory:
-            check_base(self.base)
-        self.node_vocabulary_ = parts.kind.node_vocabulary
-        seen = parts.kind.seen(self.directions, edge_labels=self.edge_labels)
-        self.edge_vocabulary_ = seen.edge_vocabulary if self._edges_count else None
-        encoder = WalkEncoder(self.directions, self.edge_labels, self._edges_count, self._n_edge_codes)
+        self.node_vocabulary_ = source.graphs.node_vocabulary
+        seen = source.graphs.seen(self.directions, edge_labels=self.edge_labels)
+        edges_count = self.edge_labels or (source.graphs.directed and self.directions == "both")
+        self.edge_vocabulary_ = seen.edge_vocabulary if edges_count else None
+        levels = source.levels(self._encoder, self.n_jobs)
         self.rows_: list[TreeRows] = []
         self._counters: list[Counter] = []
         counts: list[Any] = []
-        ids: list[Handle] = [None] * len(parts)
-        for depth in range(self.max_depth + 1):
-            n_below = len(self.rows_[-1]) if depth else 0
-            level = Level(parts, parts.share(encoder), depth, ids, n_below, self.n_jobs)
-            rows, ids = level.take(), level.node_ids()  # all trees, which are the features, are needed in this process
-            del level  # release results on workers before the next depth
-            share = (depth + 1) / (self.max_depth + 1)
-            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, len(rows), share=share)
-            counter, found = fit_counter(parts, encoder, self.base, ids, len(rows), self.n_jobs)
-            self.rows_.append(rows)
+        # Without partitioners, the trees of a depth are the children of the next, and each tree is a cluster.
+        chain = fit_chain(levels, [[]] * (self.max_depth + 1), use_clusters=False)
+        for level, _ in chain:
+            depth, share = level.depth, (level.depth + 1) / (self.max_depth + 1)
+            report(self.verbose, "depth %d of %d: %d distinct trees", depth, self.max_depth, level.n_rows, share=share)
+            counter, found = levels.fit_counter(self.base, level.ids, level.n_rows)
+            self.rows_.append(level.take())
             self._counters.append(counter)
             counts.append(found)
-        return counts if parts.in_memory else None
+            del level  # releases results on workers before the next depth
+        return counts if source.in_memory else None
 
-    def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        encoded = self._matched(graphs)
-        found = zip(self._counters, self._node_trees(encoded), strict=True)
-        return [counter.count(graphs, ids, self.n_jobs, encoded.counted[1]) for counter, ids in found]
-
-    def counters(self) -> list[list[Counter]]:
-        """Return the counters of trees of nodes, ``result[0][depth]``: there is one partition.
-
-        Returns
-        -------
-        list of list of Counter
-            The counters.
-        """
-        return [self._counters]
-
-    def node_clusters(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[0][depth]``, the tree of every node, all graphs' nodes in order.
-
-        Trees are numbered as in ``rows_``; larger numbers are trees that do not occur in the fitted graphs. The relaxed
-        kernels have the same method, with one list for each partition.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list of list of int32 arrays (n_nodes,)
-            For each partition and depth.
-        """
-        check_is_fitted(self)
-        return [list(self._node_trees(self._matched(check_graphs(self, X))))]
+    def _counter(self, level: LevelClusters) -> Counter:
+        return self._counters[level.depth]
 
     @property
-    def _edges_count(self) -> bool:
-        """Whether edge labels or directions are used."""
-        return self.edge_labels or (self.directed_ and self.directions == "both")
+    def _encoder(self) -> "WalkEncoder":
+        """The encoder of graphs."""
+        return WalkEncoder(self.directions, self.edge_labels, self.node_vocabulary_, self.edge_vocabulary_)
 
-    @property
-    def _n_edge_codes(self) -> int:
-        return 1 if self.edge_vocabulary_ is None else len(self.edge_vocabulary_)
+    def _chains(self, graphs: GraphCollection, n_partitions: int | None = None) -> list[Chain]:
+        return [self._levels(self._encoder(graphs))]
 
-    def _matched(self, graphs: GraphCollection) -> Encoded:
-        """Return the graphs as they are traversed, with codes of the fitted vocabularies."""
-        seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        roots, edges = matched_codes(seen, self.node_vocabulary_, self.edge_vocabulary_, self._edges_count)
-        arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
-        return Encoded(seen, roots, edges, self._n_edge_codes, (graphs, arcs))
-
-    def _node_trees(self, encoded: Encoded) -> Iterator[Int32]:
-        """Yield the tree of every node, depth by depth."""
-        ids = np.empty(0, np.int32)
+    def _levels(self, encoded: Encoded) -> Chain:
+        """Yield the tree of every node, depth by depth, among those of the fit; others have larger numbers."""
+        ids, labels = np.empty(0, np.int32), self.node_vocabulary_
+        trees: Trees | None = None
+        roots = RootEncoding(EditCost(), labels, None, (UNLABELED,) if labels is None else labels)
         for depth, known in enumerate(self.rows_):
-            rows, local = refined(encoded, depth, ids, len(self.rows_[depth - 1]), self.n_jobs)
-            ids = known_or_new(known.locate(rows), len(known))[local]
-            yield ids
+            rows, row_of_node = encoded.refined(depth, ids, len(self.rows_[depth - 1]), self.n_jobs)
+            numbers = known_or_new(known.locate(rows), len(known))
+            trees = Trees(known, roots, self.edge_vocabulary_, trees)
+            ids, edges = numbers[row_of_node], encoded.counted[1]
+            yield [LevelClusters(depth, 0, len(known), row_of_node, numbers, trees.tree, depth == 0, edges)]
 
     def _column_names(self) -> list[str]:
         names: list[str] = []
@@ -214,28 +178,27 @@ class WeisfeilerLehman(CountKernel):
             children.append(f"{count}×{name}" if count > 1 else name)
         if len(points) > NAMED_CHILDREN:
             children.append("…")
-        return self._label(root) + (f"({', '.join(children)})" if children else "")
-
-    def _label(self, code: int) -> str:
-        return str(self.node_vocabulary_[code]) if self.node_vocabulary_ is not None else "·"
+        label = "·" if self.node_vocabulary_ is None else str(self.node_vocabulary_[root])
+        return label + (f"({', '.join(children)})" if children else "")
 
 
 @dataclass(frozen=True)
 class WalkEncoder:
-    """Encodes the labels of graphs, as they are traversed, in fitting; sent to the workers."""
+    """Encodes the labels of graphs, as they are traversed, by the fitted vocabularies; sent to the workers."""
 
     directions: str
     edge_labels: bool
-    edges_count: bool
-    n_edge_codes: int
+    node_vocabulary: tuple[Any, ...] | None
+    edge_vocabulary: tuple[Any, ...] | None
 
     def __call__(self, graphs: GraphCollection) -> Encoded:
-        """Return the graphs with codes."""
-        check_edge_labels(graphs, self.edge_labels)
+        """Return the graphs with codes; those of unseen labels come last."""
         seen = graphs.seen(self.directions, edge_labels=self.edge_labels)
-        edges = seen.edge_codes if self.edges_count else None
+        edges_count = self.edge_labels or (graphs.directed and self.directions == "both")
+        roots, edges = matched_codes(seen, self.node_vocabulary, self.edge_vocabulary, edges_count)
         arcs = None if edges is None else edges[graphs.entries_seen(self.directions)]
-        return Encoded(seen, graphs.node_codes, edges, self.n_edge_codes, (graphs, arcs))
+        n_edge_codes = 1 if self.edge_vocabulary is None else len(self.edge_vocabulary)
+        return Encoded(seen, roots, edges, n_edge_codes, (graphs, arcs))
 
 
 def matched_codes(

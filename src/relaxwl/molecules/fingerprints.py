@@ -12,7 +12,7 @@ from relaxwl._validation import check_choice, check_flag, check_integer
 from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
 from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.counting import Counts
-from relaxwl.kernels.levels import Part, Parts
+from relaxwl.kernels.levels import Graphs
 from relaxwl.kernels.model_schema import check_unary, fitted, vector
 from relaxwl.kernels.unary import unary_steps
 from relaxwl.molecules.reading import as_molecules
@@ -170,7 +170,19 @@ class MorganFingerprints(CountKernel):
             raise ValueError("environments_ must ascend")
         check_unary(self, [len(self.environments_)])
 
-    def _fit(self, X: Any) -> list[Counts]:
+    def fit_prepare(self, X: Any) -> list[Counts]:
+        """Fit the kernel and return the counts.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+
+        Returns
+        -------
+        list of Counts
+            One element.
+        """
         self._validate_parameters()
         found = _environments(as_molecules(X), self._generator())
         self.environments_: Int64 = np.unique(found[1])
@@ -178,19 +190,30 @@ class MorganFingerprints(CountKernel):
         self.unary_ = [unary_steps(counts.matrix.indices, counts.matrix.data, counts.matrix.shape[1])]
         return [counts]
 
-    def fit_parts(self, parts: Parts) -> None:
+    def fit_source(self, source: Graphs) -> None:
         """Fit to the molecules of shards, which keep their SMILES.
 
         Parameters
         ----------
-        parts : Parts
+        source : Graphs
             The shards.
         """
         self._validate_parameters()
-        found = parts.each("environments", environments_of_part, self)
-        self.environments_ = parts.joined("environments", _distinct, found)
+        self.environments_ = source.joined(_distinct, source.each(environments_of_part, self))
 
-    def _apply(self, X: Any) -> list[Counts]:
+    def prepare(self, X: Any) -> list[Counts]:
+        """Return the counts of molecules.
+
+        Parameters
+        ----------
+        X : sequence of SMILES or of RDKit molecules
+            The molecules.
+
+        Returns
+        -------
+        list of Counts
+            One element.
+        """
         check_is_fitted(self)
         return [self._counted(*_environments(as_molecules(X), self._generator()))]
 
@@ -250,9 +273,9 @@ def fingerprints(X: Any, radius: int = 2) -> csr_array:
     return MorganFingerprints(radius).fit_transform(X)
 
 
-def environments_of_part(part: Part, kernel: MorganFingerprints) -> Int64:
+def environments_of_part(graphs: Any, kernel: MorganFingerprints) -> Int64:
     """Return the distinct environments of a shard."""
-    return np.unique(_environments(part.prepared(as_molecules), kernel._generator())[1])
+    return np.unique(_environments(as_molecules(graphs), kernel._generator())[1])
 
 
 def _distinct(parts: list[Int64]) -> Int64:

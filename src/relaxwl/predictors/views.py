@@ -5,7 +5,7 @@ representations one Gram matrix for each of its similarities. ``blocks`` is the 
 similarity; similarities of one block are averaged.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,9 +14,9 @@ from scipy.spatial.distance import pdist
 
 from relaxwl._validation import as_floats
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int32, Int64
-from relaxwl.kernels import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WeisfeilerLehman
-from relaxwl.kernels.counting import Counts, SubtreeCounter, join_counts
+from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.kernels.clusters import ClusterKernel, LevelClusters
+from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.gram import Products, by_rows
 from relaxwl.kernels.statistics import (
     N_RANKED,
@@ -27,7 +27,7 @@ from relaxwl.kernels.statistics import (
     median_distance,
 )
 from relaxwl.learning.relevance import column_weights
-from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
+from relaxwl.unfolding.tree import UnfoldingTree
 
 # Maximum number of vectors from which the typical distance is computed.
 N_SAMPLED = 1000
@@ -40,15 +40,26 @@ class Objects:
     graphs: GraphCollection
     extra: Float64 | None = None
     molecules: list[Any] | None = None
+    clusters: dict[int, list[LevelClusters]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.graphs)
 
+    def levels(self, kernel: ClusterKernel) -> list[LevelClusters]:
+        """Return the clusters of the nodes; those of a single object are kept for all of its explanations."""
+        if len(self) > 1:
+            return kernel.levels(self.graphs)
+        if id(kernel) not in self.clusters:
+            self.clusters[id(kernel)] = kernel.levels(self.graphs)
+        return self.clusters[id(kernel)]
+
     def take(self, places: Int64) -> "Objects":
         """Return some of the objects."""
+        if len(self) == len(places) == 1:
+            return self
         extra = None if self.extra is None else self.extra[places]
         molecules = None if self.molecules is None else [self.molecules[place] for place in places.tolist()]
-        return replace(self, graphs=self.graphs[places], extra=extra, molecules=molecules)
+        return Objects(self.graphs[places], extra, molecules)
 
 
 class View(Protocol):
@@ -105,6 +116,7 @@ class NodeCluster(NamedTuple):
     nodes: tuple[int, ...]
     partition: int
     number: int
+    level: LevelClusters
 
 
 @dataclass(eq=False)
@@ -141,8 +153,15 @@ class CountView:
 
     def represent(self, objects: Objects) -> list[Counts]:
         """Return the counts of each depth."""
-        counts: list[Counts] = self.kernel.prepare(getattr(objects, self.source))
+        given = self._given(objects) if len(objects) == 1 else (getattr(objects, self.source),)
+        counts: list[Counts] = self.kernel.prepare(*given)
         return counts
+
+    def _given(self, objects: Objects) -> tuple[Any, ...]:
+        """Return objects in the form that the kernel takes, and the clusters of their nodes if it has any."""
+        if isinstance(self.kernel, ClusterKernel):
+            return objects.graphs, objects.levels(self.kernel)
+        return (getattr(objects, self.source),)
 
     def matrices(self, x: list[Counts], y: list[Counts] | None = None) -> list[Float64]:
         """Return the Gram matrix of each setting."""
@@ -173,10 +192,8 @@ class CountView:
 
     def without_nodes(self, objects: Objects) -> list[Counts]:
         """Return the counts of one object without those of each of its nodes."""
-        if hasattr(self.kernel, "counts_without_nodes"):
-            counts: list[Counts] = self.kernel.counts_without_nodes(getattr(objects, self.source))
-            return counts
-        return counts_without_nodes(self.kernel, objects.graphs)
+        counts: list[Counts] = self.kernel.counts_without_nodes(*self._given(objects))
+        return counts
 
     def n_columns(self) -> list[int]:
         """Return how many columns the counts of each depth have."""
@@ -201,7 +218,7 @@ class CountView:
     def node_features(self, objects: Objects) -> csr_array:
         """Return node features in which each node of a cluster has an equal share of the cluster's features."""
         features, first = self.features(self.represent(objects)), sum(self.n_columns())
-        node, cluster = self._node_columns(objects)
+        node, cluster = self.kernel.node_columns(*self._given(objects))
         shares = 1.0 / np.bincount(cluster, minlength=first)[cluster]
         members = csr_array((shares, (node, cluster)), shape=(objects.graphs.n_nodes, first))
         owners = np.repeat(np.arange(first), np.concatenate([np.diff(starts) for starts, _ in self.kernel.unary_]))
@@ -210,124 +227,28 @@ class CountView:
         )
         return csr_array(members @ of_clusters)
 
-    def _node_columns(self, objects: Objects) -> tuple[Int64, Int64]:
-        """Return pairs of a node of one object and a column in which it is counted."""
-        if hasattr(self.kernel, "node_columns"):
-            pairs: tuple[Int64, Int64] = self.kernel.node_columns(getattr(objects, self.source))
-            return pairs
-        nodes, clusters, first, sizes = [], [], 0, _cluster_sizes(self.kernel)
-        for depth, of_depth in enumerate(zip(*self.kernel.node_clusters(objects.graphs), strict=True)):
-            for ids, size in zip(of_depth, sizes[depth], strict=True):
-                known = np.flatnonzero(ids < size)
-                nodes.append(known)
-                clusters.append(ids[known] + first)
-                first += size
-        return np.concatenate(nodes), np.concatenate(clusters)
-
     # ------------------------------------------------------------------------------------------------ clusters
 
     @property
     def has_clusters(self) -> bool:
         """Whether columns are clusters of nodes with trees or vectors as centers."""
-        kinds = (WeisfeilerLehman, RelaxedWeisfeilerLehman, ContinuousWeisfeilerLehman)
-        return isinstance(self.kernel, kinds) and self.kernel.base == "subtree"
+        return isinstance(self.kernel, ClusterKernel) and self.kernel.base == "subtree"
 
     def without_clusters(self, objects: Objects) -> tuple[list[NodeCluster], list[Counts]]:
         """Return the clusters with nodes of one graph, and its counts without each of them, one row per cluster."""
-        found, columns = [], []
-        whole = self.represent(objects)
-        clusters, sizes = self.kernel.node_clusters(objects.graphs), _cluster_sizes(self.kernel)
-        # Trees of depth 0 are only labels, which are not informative.
-        for depth in range(0 if isinstance(self.kernel, ContinuousWeisfeilerLehman) else 1, len(whole)):
-            first = 0  # the counts of the partitions are concatenated
-            for partition, (ids, size) in enumerate(zip(clusters, sizes[depth], strict=True)):
-                for number in np.unique(ids[depth][ids[depth] < size]).tolist():
-                    nodes = tuple(np.flatnonzero(ids[depth] == number).tolist())
-                    found.append(NodeCluster(depth, nodes, partition, number))
-                    columns.append(first + number)
-                first += size
-        less = []
-        for depth, counts in enumerate(whole):
-            rows = np.array([row for row, cluster in enumerate(found) if cluster.depth == depth], np.int64)
-            taken = np.array(columns, np.int64)[rows]
-            values = counts.matrix.toarray()[0, taken]
-            own = csr_array((values, (rows, taken)), shape=(len(found), counts.matrix.shape[1]))
-            repeated = np.zeros(len(found), np.int64)
-            matrix = csr_array(counts.matrix[repeated] - own)
-            matrix.eliminate_zeros()
-            less.append(Counts(matrix, counts.unknown_squares[repeated], counts.unknown_sums[repeated]))
-        return found, less
+        clusters, counts = self.kernel.counts_without_clusters(*self._given(objects))
+        found = [
+            NodeCluster(
+                level.depth, tuple(np.flatnonzero(level.clusters == number).tolist()), level.partition, number, level
+            )
+            for level, number in clusters
+        ]
+        return found, counts
 
     def center(self, cluster: NodeCluster, graphs: GraphCollection) -> tuple[UnfoldingTree | None, str]:
-        """Return the center of a cluster as a tree (for WL the one that all its nodes have), or a vector in words."""
-        if isinstance(self.kernel, WeisfeilerLehman):
-            return unfolding_tree(graphs[0], cluster.nodes[0], cluster.depth), ""
-        depth, partition, number = cluster.depth, cluster.partition, cluster.number
-        if isinstance(self.kernel, ContinuousWeisfeilerLehman):
-            place = self.kernel.center_bounds_[depth][partition] + number
-            return None, self.kernel.describe(depth, self.kernel.centers_[depth][place])
-        return self.kernel.partitions_[partition][depth].center_tree(number), ""
-
-
-def counts_without_nodes(kernel: Any, graph: GraphCollection) -> list[Counts]:
-    """Return the counts of one graph without those of its first, second, ... node: a row for each node.
-
-    ``graph`` is a collection of one graph, ``kernel`` a fitted kernel with ``node_clusters``. Counts of the node's own
-    neighborhoods are removed and, for shortest paths, those of the pairs with it at an end; others do not change.
-    """
-    clusters, sizes = kernel.node_clusters(graph), _cluster_sizes(kernel)
-    if sizes:
-        ids = ([by_depth[depth] for by_depth in clusters] for depth in range(len(sizes)))
-        return [_without_own(np.array(of_depth), np.array(size)) for of_depth, size in zip(ids, sizes, strict=True)]
-    by_depth = []
-    for depth in range(len(clusters[0])):
-        parts = [
-            _without_pairs(of_partition[depth], graph, ids[depth], kernel.n_jobs)
-            for of_partition, ids in zip(kernel.counters(), clusters, strict=True)
-        ]
-        by_depth.append(join_counts(parts, [1.0] * len(parts)))
-    return by_depth
-
-
-def _cluster_sizes(kernel: Any) -> list[list[int]]:
-    """Return the number of clusters of each partition, ``result[depth][partition]``; nothing if columns are pairs."""
-    if isinstance(kernel, ContinuousWeisfeilerLehman):
-        return [np.diff(bounds).tolist() for bounds in kernel.center_bounds_]
-    counters = kernel.counters()
-    if not isinstance(counters[0][0], SubtreeCounter):
-        return []
-    return [[counter.n_columns for counter in of_depth] for of_depth in zip(*counters, strict=True)]
-
-
-def _without_own(ids: Int32, sizes: Int64) -> Counts:
-    """Return the counts of clusters in a graph without each node, whose clusters are ``ids`` (n_partitions, n_nodes).
-
-    Numbers from the size of a partition on are clusters that were not seen in fitting.
-    """
-    n_nodes, first = ids.shape[1], np.cumsum(sizes) - sizes
-    known = ids < sizes[:, None]
-    columns, counts = np.unique((ids + first[:, None])[known], return_counts=True)
-    nodes = np.broadcast_to(np.arange(n_nodes), ids.shape)
-    own = csr_array((np.ones(int(known.sum())), (nodes[known], (ids + first[:, None])[known])), (n_nodes, sizes.sum()))
-    everything = csr_array((counts.astype(np.float64), (np.zeros(len(columns), int), columns)), (1, int(sizes.sum())))
-    less = csr_array(everything[np.zeros(n_nodes, int)] - own)
-    less.eliminate_zeros()
-    # Counts of the clusters that were not seen; without one node, the sum of squares decreases by c² − (c − 1)².
-    often = np.array([np.bincount(row, minlength=1)[row] for row in ids]) * ~known
-    sums = float((~known).sum()) - (~known).sum(axis=0)
-    return Counts(less, float(often.sum()) - (2 * often - ~known).sum(axis=0), sums)
-
-
-def _without_pairs(counter: Any, graph: GraphCollection, ids: Int32, n_jobs: int | None) -> Counts:
-    """Count pairs in copies of a graph, in each of which another node has an unknown id.
-
-    Counts of pairs that were not seen in fitting are those of the whole graph, because the node's part is unknown.
-    """
-    n = graph.n_nodes
-    renamed = np.tile(ids, n)
-    renamed[np.arange(n) * (n + 1)] = max(counter.n_known, int(ids.max(initial=-1)) + 1)
-    counts, whole = counter.count(graph[np.zeros(n, int)], renamed, n_jobs), counter.count(graph, ids, n_jobs)
-    return Counts(counts.matrix, np.repeat(whole.unknown_squares, n), np.repeat(whole.unknown_sums, n))
+        """Return the center of a cluster as a tree, or a vector in words."""
+        center = cluster.level.center(cluster.number)
+        return (None, center) if isinstance(center, str) else (center, "")
 
 
 def _decayed(x: list[Counts], y: list[Counts] | None, decays: list[float], n_jobs: int | None) -> list[Float64]:

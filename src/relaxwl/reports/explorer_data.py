@@ -128,7 +128,7 @@ def _meta(explanation: Explanation, n_shown: int) -> dict[str, Any]:
         "significance": explanation.significance,
         "n_permutations": explanation.n_permutations,
         "kernel": type(explanation.kernel).__name__,
-        "has_centers": explanation.levels[0].described is not None,
+        "has_centers": explanation.levels[0].describe is None and explanation.levels[0].row_distances() is not None,
     }
 
 
@@ -235,7 +235,7 @@ def _graph(
         "xy": _unit_square(positions),
         "labels": [] if labels is None else [table.label(labels[node]) for node in kept],
         "node_clusters": [
-            lookup[level.column_of_node()[start + np.array(kept)]].tolist() for level in explanation.levels
+            lookup[level.column_of_node[start + np.array(kept)]].tolist() for level in explanation.levels
         ],
         "evidence": [_rounded(column, 3) for column in found.evidence[kept].T],
         "n_clusters": len(found.clusters),

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from kernels.baselines.graph_forms import random_graphs
 from relaxwl.graphs import GraphCollection
-from relaxwl.kernels import WeisfeilerLehman, load_kernel
+from relaxwl.kernels import WeisfeilerLehman
 from relaxwl.kernels.baselines.gradual import GradualWL, _checked_centers, neighbor_counts, split_clusters
 from relaxwl.unfolding import refine
 
@@ -73,20 +73,6 @@ def test_unseen_labels_fall_into_no_column():
     assert kernel.set_params(normalize=True).kernel_matrix(unseen, fitted).max() < 1
 
 
-def test_renumbering_nodes_changes_nothing():
-    graphs = random_graphs(5, n_graphs=10, n_labels=2)
-    rng = np.random.default_rng(0)
-    permuted = []
-    for graph in graphs.to_networkx():
-        names = rng.permutation(len(graph))
-        nodes = sorted(graph, key=lambda v, names=names: names[v])
-        edges = [(int(names[a]), int(names[b])) for a, b in graph.edges]
-        permuted.append((len(graph), edges, [graph.nodes[v]["label"] for v in nodes]))
-    one = GradualWL(3, 2, random_state=1).fit_transform(graphs)
-    other = GradualWL(3, 2, random_state=1).fit_transform(GraphCollection.from_edges(permuted))
-    assert (one != other).nnz == 0
-
-
 def test_the_split_is_a_fixed_point_of_k_means():
     """Neither a better assignment nor a better mean is left, and scikit-learn from these centers stays there."""
     graphs = random_graphs(7, n_graphs=30)
@@ -104,17 +90,14 @@ def test_the_split_is_a_fixed_point_of_k_means():
         assert np.array_equal(reference.labels_ + bounds[group], labels[members])
 
 
-def test_saved_and_loaded_and_named(tmp_path):
+def test_bad_parameters_and_damaged_clusters_are_named():
     graphs = random_graphs(4, n_graphs=12, n_labels=2)
-    kernel = GradualWL(2, 2, random_state=0).fit(graphs[:8])
-    kernel.save(tmp_path / "model.rwl")
-    loaded = load_kernel(tmp_path / "model.rwl")
-    assert (loaded.transform(graphs) != kernel.transform(graphs)).nnz == 0
-    loaded.center_bounds_[0][1] = -1
-    with pytest.raises(ValueError, match="damaged"):
-        loaded.transform(graphs)
     with pytest.raises(ValueError, match="n_clusters must be an integer >= 1, not 0"):
         GradualWL(n_clusters=0).fit(graphs)
+    kernel = GradualWL(2, 2, random_state=0).fit(graphs)
+    kernel.center_bounds_[0][1] = -1
+    with pytest.raises(ValueError, match="damaged"):
+        kernel.transform(graphs)
 
 
 @pytest.mark.parametrize("index", [-1, 2])

@@ -93,15 +93,6 @@ def test_features_do_not_depend_on_what_else_was_fitted():
     )
 
 
-def test_depth_prefixes():
-    graphs = random_graphs(10)
-    kernel = PersistentWL(max_depth=3, cycles=True)
-    assert kernel.variations() == [{"max_depth": depth} for depth in range(4)]
-    matrices = kernel.compare(kernel.fit_prepare(graphs), None, kernel.variations())
-    for setting, matrix in zip(kernel.variations(), matrices, strict=True):
-        assert np.array_equal(matrix, PersistentWL(cycles=True, **setting).fit_kernel_matrix(graphs))
-
-
 @pytest.mark.parametrize(("parameters", "message"), [({"power": 0.5}, "power"), ({"offset": -1}, "offset")])
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):

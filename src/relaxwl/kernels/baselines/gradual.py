@@ -1,22 +1,21 @@
 """Gradual WL: at each step, clusters of nodes are split by k-means on the counts of their neighbors."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.utils.validation import check_is_fitted
 
 from relaxwl._execution import check_time
 from relaxwl._progress import report
 from relaxwl._validation import as_generator, check_integer
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, prefix_sums
-from relaxwl.inputs import as_collection
-from relaxwl.kernels.base import CountKernel
 from relaxwl.kernels.baselines.histograms import label_names, n_known_labels, node_codes_in
+from relaxwl.kernels.clusters import Chain, ClusterKernel, LevelClusters
 from relaxwl.kernels.counting import Counts, SubtreeCounter, checked_rows
-from relaxwl.kernels.model_schema import HUGE, MAX_DEPTH, check_unary, counters, fitted, labels, listed, require, vector
+from relaxwl.kernels.model_schema import HUGE, MAX_DEPTH, check_unary, fitted, labels, listed, require, vector
 from relaxwl.unfolding import TreeRows, refine
 
 # Maximum number of rounds of k-means, which nearly converges after a few; clusters need not be optimal.
@@ -37,12 +36,12 @@ def _center_arrays(value: Any, what: str) -> None:
 
 fitted(
     "GradualWL", node_vocabulary_=labels, centers_=listed(_center_arrays, MAX_DEPTH),
-    center_bounds_=listed(vector(np.int64), MAX_DEPTH), _counters=counters,
+    center_bounds_=listed(vector(np.int64), MAX_DEPTH),
 )  # fmt: skip
 
 
 @dataclass(repr=False, eq=False)
-class GradualWL(CountKernel):
+class GradualWL(ClusterKernel):
     """Gradual Weisfeiler-Lehman: nested clusters of nodes, each split into at most ``n_clusters`` at a step.
 
     Nodes begin in clusters by label. At each step a node is described by the number of its neighbors in each cluster,
@@ -109,7 +108,6 @@ class GradualWL(CountKernel):
         self.node_vocabulary_ = None if vocabulary is None else tuple(vocabulary[code] for code in used)
         self.centers_: list[tuple[Float64, Int32, Int32]] = []
         self.center_bounds_: list[Int64] = []
-        self._counters: list[SubtreeCounter] = []
         rng = as_generator(self.random_state)
         clusters: Int32 = codes.astype(np.int32)
         n_parents, counts = n_known_labels(self.node_vocabulary_), []
@@ -123,45 +121,33 @@ class GradualWL(CountKernel):
                 clusters, n_parents = labels[row_of_node], int(bounds[-1])
             report(self.verbose, "step %d of %d: %d clusters", depth, self.max_depth, n_parents,
                    share=(depth + 1) / (self.max_depth + 1))  # fmt: skip
-            counter = SubtreeCounter()
-            counts.append(counter.fit(graphs, clusters, n_parents))
-            self._counters.append(counter)
+            counts.append(SubtreeCounter(n_parents).count(graphs, clusters))
         return counts
 
-    def _counts(self, graphs: GraphCollection) -> list[Counts]:
-        clusters = self.node_clusters(graphs)[0]
-        return [counter.count(graphs, ids) for counter, ids in zip(self._counters, clusters, strict=True)]
+    def _chains(self, graphs: GraphCollection, n_partitions: int | None = None) -> list[Chain]:
+        return [self._levels(graphs)]
 
-    def node_clusters(self, X: Any) -> list[list[Int32]]:
-        """Return, as ``result[0][depth]``, the cluster of every node, all graphs' nodes in order.
+    def _levels(self, graphs: GraphCollection) -> Chain:
+        """Yield the cluster of every node at each step; larger numbers are clusters of labels that were not fitted."""
 
-        Larger numbers than those of the clusters denote labels that do not occur in the fitted graphs.
+        def center(depth: int, cluster: int) -> str:
+            return self._cluster_names()[depth][cluster]
 
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-
-        Returns
-        -------
-        list of list of int32 arrays (n_nodes,)
-            For each partition and depth.
-        """
-        check_is_fitted(self)
-        graphs = as_collection(X)
-        found = [node_codes_in(graphs, self.node_vocabulary_)]
-        for parts, bounds in zip(self.centers_, self.center_bounds_, strict=True):
-            before, n_known = found[-1], len(bounds) - 1
-            centers = _checked_centers(parts, bounds)
-            n_before = max(n_known, int(before.max(initial=-1)) + 1)
-            rows, row_of_node = refine(graphs, before, before, n_before, n_jobs=self.n_jobs)
+        clusters, nodes = node_codes_in(graphs, self.node_vocabulary_), np.arange(graphs.n_nodes, dtype=np.int32)
+        n_labels = n_known_labels(self.node_vocabulary_)
+        yield [LevelClusters(0, 0, n_labels, nodes, clusters, partial(center, 0), are_labels=True)]
+        for depth, (parts, bounds) in enumerate(zip(self.centers_, self.center_bounds_, strict=True), 1):
+            centers, n_known = _checked_centers(parts, bounds), len(bounds) - 1
+            n_before = max(n_known, int(clusters.max(initial=-1)) + 1)
+            rows, row_of_node = refine(graphs, clusters, clusters, n_before, n_jobs=self.n_jobs)
             labels = int(bounds[-1]) + np.arange(len(rows))  # all clusters of a new label are new
             has_parts = np.append(np.diff(bounds) > 0, np.zeros(n_before - n_known, bool))
             known = np.flatnonzero(has_parts[rows.roots])
             counts = neighbor_counts(rows, n_before)[known][:, :n_known]
             labels[known] = nearest(counts, rows.roots[known], centers, bounds)
-            found.append(labels[row_of_node].astype(np.int32))
-        return [found]
+            found = labels.astype(np.int32)
+            clusters = found[row_of_node]
+            yield [LevelClusters(depth, 0, int(bounds[-1]), row_of_node, found, partial(center, depth))]
 
     def _check_loaded(self) -> None:
         n_parents = [n_known_labels(self.node_vocabulary_)]
@@ -170,18 +156,20 @@ class GradualWL(CountKernel):
                 raise ValueError(f"center_bounds_ must say where the parts of each of {n_parents[-1]} clusters begin")
             _checked_centers(parts, bounds)
             n_parents.append(int(bounds[-1]))
-        if len(n_parents) != self.max_depth + 1 or [counter.n_columns for counter in self._counters] != n_parents:
-            raise ValueError(f"there must be centers and counters for each of {self.max_depth + 1} depths")
+        if len(n_parents) != self.max_depth + 1:
+            raise ValueError(f"there must be centers for each of {self.max_depth} steps")
         check_unary(self, n_parents)
 
-    def _column_names(self) -> list[str]:
-        names = label_names(self.node_vocabulary_)
-        columns = [f"depth 0: {name}" for name in names]
-        for depth, bounds in enumerate(self.center_bounds_, 1):
+    def _cluster_names(self) -> list[list[str]]:
+        """Return the name of each cluster at each step: its label, and which part it is of which part of the label."""
+        names = [label_names(self.node_vocabulary_)]
+        for bounds in self.center_bounds_:
             parents = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-            names = [f"{names[parent]}.{cluster - bounds[parent]}" for cluster, parent in enumerate(parents)]
-            columns += [f"depth {depth}: {name}" for name in names]
-        return columns
+            names.append([f"{names[-1][parent]}.{part - bounds[parent]}" for part, parent in enumerate(parents)])
+        return names
+
+    def _column_names(self) -> list[str]:
+        return [f"depth {depth}: {name}" for depth, names in enumerate(self._cluster_names()) for name in names]
 
 
 def _checked_centers(parts: tuple[Float64, Int32, Int32], bounds: Int64) -> csr_array:
@@ -239,7 +227,7 @@ def split_clusters(
         centers[parts[np.lexsort((firsts, owners))]],
         prefix_sums(np.bincount(owners, minlength=n_parents)),
     )
-    # Ties go to the lowest of the new numbers, as in `node_clusters`.
+    # Ties go to the lowest of the new numbers, as for other graphs.
     return nearest(counts, cluster, centers, bounds).astype(np.int32), centers, bounds
 
 

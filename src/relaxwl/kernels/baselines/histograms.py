@@ -164,7 +164,7 @@ class VertexEdgeHistogram(FlatFeatures):
         """
         self._check_settings(settings, "gamma")
         gammas = [setting.get("gamma", self.gamma) for setting in settings]
-        own = self._own(x, self.similarity)
+        own = super().compare_own(x)[0]
         return [own if gamma is None else np.ones_like(own) for gamma in gammas]
 
     def _distances(self, products: Float64, counts_x: list[Counts], counts_y: list[Counts] | None) -> Float64:

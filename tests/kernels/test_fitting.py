@@ -1,14 +1,26 @@
+"""The loop of fits and of other graphs: trees, distances between them, clusters, their members and centers."""
+
 import numpy as np
 import pytest
 
 import naive
-from relaxwl import EditCost, WassersteinKMeans
+from kernels.variants import TRAIN, VARIANTS, as_nested, kernel_of
+from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import blank_distances, level_bytes, paired_distances, row_distances, tree_distances
 from relaxwl.distances.transport import GroundCost
-from relaxwl.kernels.chains import Assignment, Encoder, _Assigned, _covering, apply_chain, center_costs, fit_chain
-from relaxwl.kernels.levels import Encoded, Whole, largest_distance
+from relaxwl.kernels.chains import (
+    Assignment,
+    Encoder,
+    _Below,
+    _covering,
+    apply_chain,
+    center_costs,
+    distances_of_centers,
+    fit_chain,
+)
+from relaxwl.kernels.levels import Encoded, Graphs, largest_distance
 from relaxwl.unfolding import TreeRows
 from relaxwl.unfolding.encoding import EdgeEncoding, RootEncoding
 from small_graphs import BONDS, collection, random_graphs
@@ -38,26 +50,26 @@ class Measured(IdentityPartitioner):
 
 def chain(data, max_depth, use_clusters, make=Measured):
     """Return the partition and the assignment of each depth of a chain with one partition."""
-    levels = fit_chain(
-        Whole(data.graphs), data.encoder, lambda depth: [make()], lambda depth, _: np.random.default_rng(depth),
-        max_depth, use_clusters=use_clusters,
+    levels = Graphs(data.graphs).levels(data.encoder)
+    found = fit_chain(
+        levels, [[make()] for _ in range(max_depth + 1)], lambda depth, _: np.random.default_rng(depth),
+        use_clusters=use_clusters,
     )  # fmt: skip
-    fitted = [found for (found,) in levels]
-    applied = apply_chain([[found.partition] for found in fitted], data.encoded, use_clusters=use_clusters)
+    fitted = [(level.n_rows, *one) for level, (one,) in found]
+    applied = apply_chain([[partition] for _, partition, _ in fitted], data.encoded, use_clusters=use_clusters)
     result = []
-    for found, (again,) in zip(fitted, applied, strict=True):
-        (groups,) = found.ids
-        assert found.n_trees == len(again.rows)
+    for (n_rows, partition, groups), (again,) in zip(fitted, applied, strict=True):
+        assert n_rows == len(again.rows)
         labels = np.empty(len(again.rows), np.int32)
         labels[again.row_of_node] = groups
-        solved = found.partition.members_.distances
-        result.append((found.partition, Assignment(again.rows, again.row_of_node, labels, again.ground, solved)))
+        solved = partition.members_.distances
+        result.append((partition, Assignment(partition, again.rows, again.row_of_node, labels, again.ground, solved)))
     return result
 
 
-def applied(partitions, data, use_clusters, **settings):
+def applied(partitions, data, use_clusters):
     """Return the assignment of each depth, given the partitions of a chain with one partition."""
-    levels = apply_chain([[one] for one in partitions], data.encoded, use_clusters=use_clusters, **settings)
+    levels = apply_chain([[one] for one in partitions], data.encoded, use_clusters=use_clusters)
     return [found for level in levels for found in level]
 
 
@@ -109,13 +121,15 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
     data, new = encoded(train, edge_labels), encoded(test, edge_labels, fitted=train)
     levels, measured = ([level for level, _ in chain(data, 3, True, make)] for make in (IdentityPartitioner, Measured))
     assert all(level.lower.distances is None for level in levels[:-1])
-    quick = applied(levels, new, True, measured=False)
-    full, expected = applied(levels, new, True), applied(measured, new, True)
-    for a, b, c in zip(quick, full, expected, strict=True):
-        np.testing.assert_array_equal(a.labels, c.labels)
-        np.testing.assert_array_equal(b.labels, c.labels)
-        np.testing.assert_array_equal(np.asarray(b.ground), np.asarray(c.ground))
-        assert a.rows == b.rows == c.rows
+    for quick, full in zip(applied(levels, new, True), applied(measured, new, True), strict=True):
+        np.testing.assert_array_equal(quick.labels, full.labels)
+        np.testing.assert_array_equal(quick.distances(), full.distances())
+        assert quick.rows == full.rows
+        own, other = (
+            distances_of_centers([[one] for one in known], found.partition, new.encoded)
+            for known, found in ((levels, quick), (measured, full))
+        )
+        np.testing.assert_array_equal(own, other)
 
 
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
@@ -126,7 +140,7 @@ def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
     fitted = chain(data, 3, True, lambda: next(kinds))
     assert [level.lower.distances is None for level, _ in fitted[:-1]] == [False, False, True]
     assert fitted[-1][0].lower is None
-    again = applied([level for level, _ in fitted], data, True, measured=False)
+    again = applied([level for level, _ in fitted], data, True)
     for (_, grouped), found in zip(fitted, again, strict=True):
         np.testing.assert_array_equal(found.labels, grouped.labels)
 
@@ -180,7 +194,7 @@ def test_unknown_points_are_numbered_without_gaps():
     lower = 1 - np.eye(6)  # ids 0 to 4, of which 3 and 4 were not met in fitting
     data = Encoded(None, None, None, 1, (None, None), np.zeros((2, 2)))
     rows = TreeRows(np.zeros(1, np.int32), np.array([0, 2]), np.array([1, 3 + 4], np.int32), np.ones(2, np.int32), 3)
-    covered, ground = _covering(rows, _Assigned(None, 3, lower), data)
+    covered, ground = _covering(rows, _Below(None, 3, lower), data)
     assert covered.points.tolist() == [1, 3]
     assert ground.n_points == 4
 
@@ -224,8 +238,7 @@ class ByRoot:
 def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
     data = encoded(random_graphs(12))
     expected = [
-        found.distances(level.centers, None)
-        for level, found in chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
+        found.distances() for level, found in chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     ]
 
     def between_centers(rows, centers, *arguments):
@@ -236,8 +249,8 @@ def test_distances_that_partitioners_know_are_not_solved_again(monkeypatch):
     fitted = chain(data, 2, True, lambda: KMeansPartitioner(WassersteinKMeans(4)))
     again = applied([level for level, _ in fitted], data, True)
     for known, found, (level, assignment) in zip(expected, again, fitted, strict=True):
-        np.testing.assert_array_equal(assignment.distances(level.centers, None), known)
-        np.testing.assert_array_equal(found.distances(level.centers, None), known)
+        np.testing.assert_array_equal(assignment.distances(), known)
+        np.testing.assert_array_equal(found.distances(), known)
         assert level.radius.max() == known.max()
 
 
@@ -250,7 +263,7 @@ def test_distances_that_nobody_told_are_computed(use_clusters):
             naive.row_distance(plain(found.rows, row), plain(level.centers, label), costs, found.ground.roots)
             for row, label in enumerate(found.labels.tolist())
         ]
-        np.testing.assert_allclose(found.distances(level.centers, None), expected)
+        np.testing.assert_allclose(found.distances(), expected)
         assert level.radius.max() == pytest.approx(max(expected))
 
 
@@ -274,3 +287,63 @@ def test_no_distance_exceeds_its_bound():
     assert largest_distance(rows, ground) == 2 * (2 * 5.0 + 6.0) + 7.0 + 6.0
     assert 2 * deletions.max() <= largest_distance(rows, ground)
     assert row_distances(rows, rows, ground).max() <= largest_distance(rows, ground)
+
+
+# ------------------------------------------------------------------------------------------- partitions and their trees
+
+
+@pytest.mark.parametrize("variant", ["R-WL*", "R-WL", "edge labels", "exact edge labels", "real centers", "radius"])
+def test_partitions_show_what_was_found(variant):
+    train = collection(TRAIN)
+    kernel = kernel_of(VARIANTS[variant]).fit(train)
+    groups = kernel.node_clusters(train)
+    assert len(kernel.partitions_) == 2
+    for p, levels in enumerate(kernel.partitions_):
+        assert [level.depth for level in levels] == [0, 1, 2]
+        for depth, level in enumerate(levels):
+            assert level.index == p
+            assert level.sizes.sum() == train.n_nodes
+            np.testing.assert_array_equal(level.sizes, np.bincount(groups[p][depth], minlength=len(level)))
+            assert (level.radius >= 0).all()
+            assert repr(level) == f"Partition(depth {depth}: {level.n_trees.sum()} trees in {len(level)} clusters)"
+            for center in range(len(level)):
+                tree = level.center_tree(center)
+                assert tree.depth <= depth
+                assert str(UnfoldingTree.parse(str(tree))) == str(tree)
+                members = level.members(center)
+                assert len(members) == min(5, level.n_trees[center])
+                for graph, node in members:
+                    assert groups[p][depth][train.offsets[graph] + node] == center
+    for found in kernel.levels(train):
+        level = kernel.partitions_[found.partition][found.depth]
+        rows, distances = found.row_of_node, found.row_distances()
+        for center in range(len(level)):
+            nodes = [train.offsets[graph] + node for graph, node in level.members(center)]
+            assert all(rows[node] not in rows[:node] for node in nodes)  # the first node with its tree
+            nearest = np.sort(distances[found.labels == center])[: len(nodes)]
+            np.testing.assert_allclose(distances[rows[nodes]], nearest, atol=1e-9)
+    with pytest.raises(IndexError, match="center 99 is out of range"):
+        kernel.partitions_[0][0].center_tree(99)
+
+
+def test_radius_is_the_largest_distance_to_the_center():
+    graphs = random_graphs(10, 6, seed=5)
+    kernel = kernel_of({"approximate": False}).fit(collection(graphs))
+    flat = [tree for graph in naive.refinements(graphs, 1)[1] for tree in graph]
+    level, groups = kernel.partitions_[0][1], kernel.node_clusters(collection(graphs))[0][1]
+    for center in range(len(level)):
+        tree = as_nested(level.center_tree(center))
+        distances = [
+            naive.recursive_tree_distance(nested(own), tree)
+            for own, group in zip(flat, groups, strict=True)
+            if group == center
+        ]
+        assert level.radius[center] == max(distances)
+
+
+def test_centers_that_are_not_whole_are_drawn_as_their_nearest_members():
+    graphs = GraphCollection.from_edges([(n + 1, [(0, i) for i in range(1, n + 1)]) for n in (6, 6, 6, 7, 7)])
+    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=1, center="mean", random_state=0).fit(graphs)
+    for level in kernel.partitions_[0]:
+        for center in range(len(level)):
+            assert level.center_tree(center).size >= 1
