@@ -5,9 +5,10 @@ the last point of ``ground`` (see `point_cost`), which no measure stores. The di
 the cheapest transport after the lighter one has been padded at ⊥.
 
 Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
-first reduced to its difference (`load_difference`), and the remaining small dense problem is solved in closed form or
-by successive shortest paths (`solve_loaded`). This is done in three scratch arrays that a batch allocates once. Rows
-with few units of mass are solved by another method (`unit_block`), hundreds of pairs at a time.
+first reduced to its difference (`load_difference`), and the remaining dense problem is solved in closed form, by
+successive shortest paths if it is small, or by the network simplex method (`solve_loaded`). This is done in three
+scratch arrays that a batch allocates once. Rows with few units of mass are solved by another method (`unit_block`),
+hundreds of pairs at a time.
 
 Masses and costs are float64. Results for integers are exact as long as totals stay below 2**50.
 """
@@ -120,6 +121,16 @@ class UnitRows(NamedTuple):
     rows: Any
     used: Any
 
+
+# Number of arcs from which on the simplex method is faster than shortest paths, and the same if a bound may end the
+# search for paths early.
+SIMPLEX_ARCS, BOUNDED_ARCS = 128, 576
+# Columns of the simplex method's tree: parent (-1 at the root), first child, next and previous sibling, depth.
+PARENT, CHILD, AFTER, BEFORE, DEPTH = range(5)
+# Number of sources whose arcs are compared to choose one to enter the tree, and of pivots per node before giving up.
+PRICED_ROWS, MAX_PIVOTS = 4, 100
+# Share of the largest cost below which a reduced cost is rounding.
+ROUNDING = 2.0**-49
 
 # Rows of the scratch arrays. `vectors` (float64, 8 × side):
 SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
@@ -416,6 +427,214 @@ def successive_paths(cutoff, vectors, indices, tables):
 
 
 @njit(nogil=True, cache=True)
+def hang(node, parent, tree):
+    """Make `node` the first child of `parent`."""
+    head = tree[parent, CHILD]
+    tree[node, PARENT] = parent
+    tree[node, AFTER] = head
+    tree[node, BEFORE] = -1
+    if head >= 0:
+        tree[head, BEFORE] = node
+    tree[parent, CHILD] = node
+
+
+@njit(nogil=True, cache=True)
+def cut(node, tree):
+    """Take `node` out of the children of its parent."""
+    after, before = tree[node, AFTER], tree[node, BEFORE]
+    if before >= 0:
+        tree[before, AFTER] = after
+    else:
+        tree[tree[node, PARENT], CHILD] = after
+    if after >= 0:
+        tree[after, BEFORE] = before
+
+
+@njit(nogil=True, cache=True)
+def tree_arc(node, parent, n_sources, n_sinks):
+    """Return the arc, as an index of sources × sinks, between two nodes; sinks are numbered after the sources."""
+    if node < n_sources:
+        return node * n_sinks + parent - n_sources
+    return parent * n_sinks + node - n_sources
+
+
+@njit(nogil=True, cache=True)
+def price_branch(top, n_sources, n_sinks, tree, prices, costs):
+    """Write depths and prices of `top` and all nodes below it, so that tree arcs have reduced cost zero.
+
+    A price is computed from that of the parent, not changed by a difference, so rounding errors do not add up.
+    """
+    node = top
+    while True:
+        parent = tree[node, PARENT]
+        tree[node, DEPTH] = tree[parent, DEPTH] + 1
+        prices[node] = costs[tree_arc(node, parent, n_sources, n_sinks)] - prices[parent]
+        if tree[node, CHILD] >= 0:
+            node = tree[node, CHILD]
+            continue
+        while node != top and tree[node, AFTER] < 0:
+            node = tree[node, PARENT]
+        if node == top:
+            return
+        node = tree[node, AFTER]
+
+
+@njit(nogil=True, cache=True)
+def start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs):
+    """Write a spanning tree with its flow, which is feasible: sources in turn fill the sinks that are nearest to them.
+
+    Distances are taken relative to the nearest source of a sink. Sources that lose most by their second choice come
+    first. Each step exhausts a source, which becomes a child of the sink, or a sink, which becomes a child of the
+    source; the last sink is the root. If a step exhausts both, the source stays, so that all arcs without flow lead
+    from a child that is a source. Such a tree is called strongly feasible.
+    """
+    gaps, regrets = np.empty(n_sinks), np.empty(n_sources)
+    gaps[:] = costs[:n_sinks]
+    for i in range(1, n_sources):
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        for j in range(n_sinks):
+            gaps[j] = row[j] if row[j] < gaps[j] else gaps[j]
+    for i in range(n_sources):
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        least, second = np.inf, np.inf
+        for j in range(n_sinks):
+            gap = row[j] - gaps[j]
+            second = min(second, max(gap, least))
+            least = min(least, gap)
+        regrets[i] = least - second if n_sinks > 1 else 0.0
+    need = prices[n_sources:]  # not in use yet
+    need[:] = vectors[DEMAND, :n_sinks]
+    tree[:, CHILD] = -1
+    live, n_live = np.arange(n_sinks), n_sinks
+    order = np.argsort(regrets)
+    for step in range(n_sources):
+        i = order[step]
+        left = vectors[SUPPLY, i]
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        while True:
+            place, least = 0, np.inf
+            for other in range(n_live):
+                gap = row[live[other]] - gaps[live[other]]
+                if gap < least:
+                    least, place = gap, other
+            j = live[place]
+            # The last source fills all sinks that are left, even if rounding has made it too small.
+            if n_live == 1 or (left < need[j] and step < n_sources - 1):
+                flows[i] = max(left, 0.0)
+                need[j] -= left
+                hang(i, n_sources + j, tree)
+                break
+            flows[n_sources + j] = need[j]
+            left -= need[j]
+            hang(n_sources + j, i, tree)
+            n_live -= 1
+            live[place] = live[n_live]
+    root = n_sources + live[0]
+    prices[root] = 0.0
+    tree[root, PARENT], tree[root, DEPTH] = -1, 0
+    child = tree[root, CHILD]
+    while child >= 0:
+        price_branch(child, n_sources, n_sinks, tree, prices, costs)
+        child = tree[child, AFTER]
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def least_gap(costs, prices):
+    """Return the least difference of costs and prices."""
+    least = np.inf
+    for j in range(len(costs)):
+        least = min(least, costs[j] - prices[j])
+    return least
+
+
+@njit(nogil=True, cache=True)
+def pivot(source, sink, n_sources, tree, flows):
+    """Send flow along the arc from `source` to `sink`, outside the tree, and put it into the tree; return the new child.
+
+    The arc closes a cycle with the tree. Flow is sent around it until an arc of the tree is empty, which leaves the
+    tree. Of several, it is the last one in the direction of the flow from where the cycle is nearest to the root: so
+    the tree stays strongly feasible, and no sequence of pivots without flow comes back to the same tree.
+    """
+    a, b = source, sink
+    amount, leaving, below_source = np.inf, -1, True
+    while a != b:
+        if tree[a, DEPTH] >= tree[b, DEPTH]:
+            if a < n_sources and flows[a] < amount:
+                amount, leaving, below_source = flows[a], a, True
+            a = tree[a, PARENT]
+        else:
+            if b >= n_sources and flows[b] <= amount:
+                amount, leaving, below_source = flows[b], b, False
+            b = tree[b, PARENT]
+    join = a
+    node = source
+    while node != join:
+        flows[node] += -amount if node < n_sources else amount
+        node = tree[node, PARENT]
+    node = sink
+    while node != join:
+        flows[node] += -amount if node >= n_sources else amount
+        node = tree[node, PARENT]
+    # The branch that is cut off hangs on the new arc: the path from there to the leaving arc is turned around.
+    top, parent = (source, sink) if below_source else (sink, source)
+    node, flow = top, amount
+    while True:
+        old_parent, old_flow = tree[node, PARENT], flows[node]
+        cut(node, tree)
+        hang(node, parent, tree)
+        flows[node] = flow
+        if node == leaving:
+            return top
+        parent, node, flow = node, old_parent, old_flow
+
+
+@njit(nogil=True, cache=True)
+def network_simplex(vectors, indices, tables):
+    """Solve the loaded problem and return its cost; the flow is left in ``tables[FLOW]``.
+
+    Arcs with negative reduced cost enter a spanning tree one after the other until there are none: then the prices
+    prove that the flow is optimal, up to rounding. If rounding prevents that, the problem is solved by shortest paths.
+    """
+    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
+    n_nodes = n_sources + n_sinks
+    costs = tables[COST]
+    tree = np.empty((n_nodes, 5), np.int32)
+    flows, prices = np.empty(n_nodes), np.empty(n_nodes)
+    start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs)
+    sink_prices = prices[n_sources:]
+    tolerance = ROUNDING * costs[: n_sources * n_sinks].max()
+    best, source, n_seen, n_pivots, i = -tolerance, -1, 0, 0, 0
+    while n_seen < n_sources or source >= 0:
+        # Sources take turns. The arc with the least reduced cost of a few of them enters.
+        gap = least_gap(costs[i * n_sinks : (i + 1) * n_sinks], sink_prices) - prices[i]
+        if gap < best:
+            best, source = gap, i
+        n_seen += 1
+        i = i + 1 if i + 1 < n_sources else 0
+        if source < 0 or n_seen < min(PRICED_ROWS, n_sources):
+            continue
+        sink, least = 0, np.inf
+        for j in range(n_sinks):
+            gap = costs[source * n_sinks + j] - sink_prices[j]
+            if gap < least:
+                least, sink = gap, j
+        top = pivot(source, n_sources + sink, n_sources, tree, flows)
+        price_branch(top, n_sources, n_sinks, tree, prices, costs)
+        best, source, n_seen, n_pivots = -tolerance, -1, 0, n_pivots + 1
+        if n_pivots > MAX_PIVOTS * n_nodes:
+            return successive_paths(np.inf, vectors, indices, tables)
+    tables[FLOW, : n_sources * n_sinks] = 0.0
+    total = 0.0
+    for node in range(n_nodes):
+        # Sums of real masses may leave a residue below zero.
+        if tree[node, PARENT] >= 0 and flows[node] > 0.0:
+            arc = tree_arc(node, tree[node, PARENT], n_sources, n_sinks)
+            tables[FLOW, arc] = flows[node]
+            total += flows[node] * costs[arc]
+    return total
+
+
+@njit(nogil=True, cache=True)
 def solve_loaded(cutoff, vectors, indices, tables):
     """Return the cost of the loaded problem, in closed form if there is one; then no flow is written.
 
@@ -435,7 +654,13 @@ def solve_loaded(cutoff, vectors, indices, tables):
         return two_rows(tables, 1, 2, vectors[DEMAND, 0], vectors, SUPPLY, n_sources)
     if n_sources == 0 or n_sinks == 0:
         return 0.0
-    return successive_paths(cutoff, vectors, indices, tables)
+    if n_sources * n_sinks < (SIMPLEX_ARCS if cutoff == np.inf else BOUNDED_ARCS):
+        return successive_paths(cutoff, vectors, indices, tables)
+    if cutoff < np.inf:
+        dual = start_flow(vectors, indices, tables)
+        if dual > cutoff:
+            return dual
+    return network_simplex(vectors, indices, tables)
 
 
 @njit(nogil=True, cache=True)
@@ -588,7 +813,11 @@ def pair_plan(points_a, masses_a, points_b, masses_b, ground):
     load_costs(ground, indices, tables)
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
-    cost = successive_paths(np.inf, vectors, indices, tables) if n_sources > 0 and n_sinks > 0 else 0.0
+    cost = 0.0
+    if n_sources * n_sinks >= SIMPLEX_ARCS:
+        cost = network_simplex(vectors, indices, tables)
+    elif n_sources > 0 and n_sinks > 0:
+        cost = successive_paths(np.inf, vectors, indices, tables)
     arcs = np.flatnonzero(tables[FLOW, : n_sources * n_sinks])
     sources = np.empty(len(arcs), np.int64)
     sinks = np.empty(len(arcs), np.int64)
