@@ -7,10 +7,11 @@ from relaxwl._version import __version__ as __version__
 
 __all__ = [
     "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphIndex",
-    "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters", "RelaxedWeisfeilerLehman",
-    "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman", "as_collection", "datasets",
-    "distributed", "evaluation", "explanation", "kernels", "molecules", "reports", "transport_barycenter",
-    "transport_distance", "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
+    "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters",
+    "RelaxedWeisfeilerLehman", "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman",
+    "as_collection", "datasets", "distributed", "evaluation", "explanation", "kernels", "molecules", "reports",
+    "transport_barycenter", "transport_distance", "transport_distances", "transport_nearest", "tree_distances",
+    "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
+    from relaxwl.distances.batch import transport_distance, transport_distances, transport_nearest
     from relaxwl.distances.pairwise import tree_distances
-    from relaxwl.distances.transport import transport_distance
     from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
@@ -41,7 +42,7 @@ else:
         "clustering.kmeans": ["WassersteinKMeans"],
         "costs": ["EditCost"],
         "distances.pairwise": ["tree_distances"],
-        "distances.transport": ["transport_distance"],
+        "distances.batch": ["transport_distance", "transport_distances", "transport_nearest"],
         "distances.tree": ["TreeMapping", "tree_edit_distance", "tree_edit_mapping"],
         "graphs": ["Graph", "GraphCollection"],
         "inputs": ["ToGraphs", "as_collection"],

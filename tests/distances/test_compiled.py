@@ -10,7 +10,8 @@ from distances.problems import KINDS, MASSES, RELATIVE, by_pot, problem, random_
 from relaxwl.datasets import load_tu
 from relaxwl.distances import _compiled
 from relaxwl.distances.pairwise import level_distances
-from relaxwl.distances.transport import GroundCost, transport_distance
+from relaxwl.distances.batch import transport_distance
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import leaves, refine
 
 

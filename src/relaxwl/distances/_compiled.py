@@ -129,8 +129,8 @@ SIMPLEX_ARCS, BOUNDED_ARCS = 128, 576
 PARENT, CHILD, AFTER, BEFORE, DEPTH = range(5)
 # Number of sources whose arcs are compared to choose one to enter the tree, and of pivots per node before giving up.
 PRICED_ROWS, MAX_PIVOTS = 4, 100
-# Share of the largest cost below which a reduced cost is rounding.
-ROUNDING = 2.0**-49
+# Share of the largest cost below which a reduced cost is rounding, and a share that is more than any rounding of sums.
+ROUNDING, SLACK = 2.0**-49, 1e-12
 
 # Rows of the scratch arrays. `vectors` (float64, 8 × side):
 SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
@@ -677,6 +677,80 @@ def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
     spans = (0, len(points_a), 0, len(points_b))
     load_difference(points_a, masses_a, points_b, masses_b, spans, blank_point(ground), vectors, indices)
     return loaded_distance(ground, cutoff, vectors, indices, tables)
+
+
+class Found(NamedTuple):
+    """The nearest rows found: distances, ascending, and numbers, (n rows, k) each; both are written."""
+
+    distances: Any
+    numbers: Any
+
+
+@njit(nogil=True, cache=True)
+def lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds):
+    """Write a lower bound of the distance of a row of x to each row of y; ``near`` (one for each point) is scratch.
+
+    The better of two bounds: each mass of y comes from the nearest point of the row, or from ⊥ if y is heavier, and
+    what the row has more goes to ⊥; and the largest gap between the values of 1-Lipschitz functions. Both are lowered
+    by more than their rounding errors.
+    """
+    blank = len(near) - 1
+    near[:] = np.inf
+    total = 0.0
+    for entry in range(x.indptr[row], x.indptr[row + 1]):
+        total += x.counts[entry]
+        costs = ground[x.points[entry]]
+        for point in range(len(near)):
+            cost = float(costs[point])
+            near[point] = cost if cost < near[point] else near[point]
+    for other in range(len(bounds)):
+        mass = 0.0
+        for entry in range(y.indptr[other], y.indptr[other + 1]):
+            mass += y.counts[entry]
+        bound = (total - mass) * near[blank] if total > mass else 0.0
+        for entry in range(y.indptr[other], y.indptr[other + 1]):
+            point = y.points[entry]
+            least = near[point]
+            if mass > total:
+                least = min(least, float(ground[blank, point]))
+            bound += y.counts[entry] * least
+        for place in range(x_values.shape[1]):
+            bound = max(bound, abs(x_values[row, place] - y_values[other, place]))
+        bounds[other] = (1.0 - SLACK) * bound - SLACK * (total + mass) * largest
+
+
+@njit(nogil=True, cache=True)
+def nearest_rows(start, stop, x, y, x_values, y_values, ground, largest, found):
+    """Find the nearest rows of y for the rows ``start`` to ``stop - 1`` of x, without their roots.
+
+    Rows of y are compared in ascending order of their bounds, until the next one exceeds the distance of the last
+    neighbor; ties go to the lower number.
+    """
+    n_rows, k = len(y.indptr) - 1, found.distances.shape[1]
+    vectors, indices, tables = make_scratch(max(widest_row(x.indptr), widest_row(y.indptr)))
+    blank = ground.shape[0] - 1
+    near, bounds = np.empty(blank + 1), np.empty(n_rows)
+    for row in range(start, stop):
+        distances, numbers = found.distances[row], found.numbers[row]
+        lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds)
+        while True:
+            number = np.argmin(bounds)
+            cutoff = distances[k - 1] * (1.0 + SLACK)
+            if bounds[number] > cutoff or bounds[number] == np.inf:
+                break
+            bounds[number] = np.inf
+            spans = (x.indptr[row], x.indptr[row + 1], y.indptr[number], y.indptr[number + 1])
+            load_difference(x.points, x.counts, y.points, y.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(ground, cutoff, vectors, indices, tables)
+            place = k
+            while place > 0 and (
+                distance < distances[place - 1] or (distance == distances[place - 1] and number < numbers[place - 1])
+            ):
+                place -= 1
+            for later in range(k - 1, place, -1):
+                distances[later], numbers[later] = distances[later - 1], numbers[later - 1]
+            if place < k:
+                distances[place], numbers[place] = distance, number
 
 
 @njit(nogil=True, cache=True)
