@@ -549,7 +549,7 @@ def least_gap(costs, prices):
 
 @njit(nogil=True, cache=True)
 def pivot(source, sink, n_sources, tree, flows):
-    """Send flow along the arc from `source` to `sink`, outside the tree, and put it into the tree; return the new child.
+    """Send flow along an arc outside the tree, from `source` to `sink`, and put it into the tree; return the new child.
 
     The arc closes a cycle with the tree. Flow is sent around it until an arc of the tree is empty, which leaves the
     tree. Of several, it is the last one in the direction of the flow from where the cycle is nearest to the root: so
@@ -679,6 +679,15 @@ def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
     return loaded_distance(ground, cutoff, vectors, indices, tables)
 
 
+class Measures(NamedTuple):
+    """Rows without roots, and the values of 1-Lipschitz functions, (n rows, n functions)."""
+
+    indptr: Any
+    points: Any
+    counts: Any
+    values: Any
+
+
 class Found(NamedTuple):
     """The nearest rows found: distances, ascending, and numbers, (n rows, k) each; both are written."""
 
@@ -687,7 +696,7 @@ class Found(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds):
+def lower_bounds(row, x, y, ground, largest, near, bounds):
     """Write a lower bound of the distance of a row of x to each row of y; ``near`` (one for each point) is scratch.
 
     The better of two bounds: each mass of y comes from the nearest point of the row, or from ⊥ if y is heavier, and
@@ -695,6 +704,8 @@ def lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds):
     by more than their rounding errors.
     """
     blank = len(near) - 1
+    indptr, points, counts, values = y  # named tuples cost reference counts in loops
+    own = x.values[row]
     near[:] = np.inf
     total = 0.0
     for entry in range(x.indptr[row], x.indptr[row + 1]):
@@ -705,22 +716,21 @@ def lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds):
             near[point] = cost if cost < near[point] else near[point]
     for other in range(len(bounds)):
         mass = 0.0
-        for entry in range(y.indptr[other], y.indptr[other + 1]):
-            mass += y.counts[entry]
+        for entry in range(indptr[other], indptr[other + 1]):
+            mass += counts[entry]
         bound = (total - mass) * near[blank] if total > mass else 0.0
-        for entry in range(y.indptr[other], y.indptr[other + 1]):
-            point = y.points[entry]
-            least = near[point]
+        for entry in range(indptr[other], indptr[other + 1]):
+            least = near[points[entry]]
             if mass > total:
-                least = min(least, float(ground[blank, point]))
-            bound += y.counts[entry] * least
-        for place in range(x_values.shape[1]):
-            bound = max(bound, abs(x_values[row, place] - y_values[other, place]))
+                least = min(least, float(ground[blank, points[entry]]))
+            bound += counts[entry] * least
+        for place in range(len(own)):
+            bound = max(bound, abs(own[place] - values[other, place]))
         bounds[other] = (1.0 - SLACK) * bound - SLACK * (total + mass) * largest
 
 
 @njit(nogil=True, cache=True)
-def nearest_rows(start, stop, x, y, x_values, y_values, ground, largest, found):
+def nearest_rows(start, stop, x, y, ground, largest, found):
     """Find the nearest rows of y for the rows ``start`` to ``stop - 1`` of x, without their roots.
 
     Rows of y are compared in ascending order of their bounds, until the next one exceeds the distance of the last
@@ -732,7 +742,7 @@ def nearest_rows(start, stop, x, y, x_values, y_values, ground, largest, found):
     near, bounds = np.empty(blank + 1), np.empty(n_rows)
     for row in range(start, stop):
         distances, numbers = found.distances[row], found.numbers[row]
-        lower_bounds(row, x, y, x_values, y_values, ground, largest, near, bounds)
+        lower_bounds(row, x, y, ground, largest, near, bounds)
         while True:
             number = np.argmin(bounds)
             cutoff = distances[k - 1] * (1.0 + SLACK)

@@ -15,9 +15,9 @@ from relaxwl._execution import spans
 from relaxwl._memory import check_memory
 from relaxwl._validation import check_integer
 from relaxwl.distances import _compiled
-from relaxwl.distances.transport import GroundCost, as_square, check_ground, is_whole
 from relaxwl.distances.pairwise import distance_dtype, fill_symmetric, paired_distances, row_distances, run_tasks
-from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.distances.transport import GroundCost, as_square, check_ground, is_whole
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.unfolding import TreeRows
 
 # Relative difference up to which the masses of a balanced problem are equal.
@@ -123,13 +123,7 @@ def transport_distances(
 
 
 def transport_nearest(
-    X: Any,
-    Y: Any,
-    ground: ArrayLike,
-    k: int = 1,
-    *,
-    check: bool = True,
-    n_jobs: int | None = None,
+    X: Any, Y: Any, ground: ArrayLike, k: int = 1, *, check: bool = True, n_jobs: int | None = None
 ) -> tuple[Float64, Int64]:
     """Return the k nearest measures of each measure, exactly, without computing all distances.
 
@@ -172,7 +166,9 @@ def transport_nearest(
     problem = _problem(("X", X), ("Y", Y), ground, check)
     _check_balance(problem, np.zeros(len(problem.y), np.int64), np.arange(len(problem.y)))
     _check_balance(problem, np.arange(len(problem.x)), np.zeros(len(problem.x), np.int64))
-    return nearest_rows(problem.x, problem.y, problem.padded, check_integer("k", k, least=1, most=len(problem.y)), n_jobs)
+    return nearest_rows(
+        problem.x, problem.y, problem.padded, check_integer("k", k, least=1, most=len(problem.y)), n_jobs
+    )
 
 
 def nearest_rows(
@@ -184,15 +180,16 @@ def nearest_rows(
     pivots = np.unique(np.linspace(0, n_points, min(N_PIVOTS, n_points + 1)).astype(np.int64))
     functions = ground[:, pivots].astype(np.float64)
     functions = functions[:-1] - functions[-1]
-    values = [
-        np.asarray(scipy.sparse.csr_array((r.counts, r.points, r.indptr), shape=(len(r), n_points)) @ functions)
-        for r in (x, y)
-    ]
+    sides = []
+    for rows in (x, y):
+        masses = scipy.sparse.csr_array((rows.counts, rows.points, rows.indptr), shape=(len(rows), n_points))
+        values = np.ascontiguousarray(masses @ functions)
+        sides.append(_compiled.Measures(rows.indptr, rows.points, rows.counts.astype(np.float64), values))
     distances, numbers = np.full((len(x), k), np.inf), np.full((len(x), k), len(y), np.int64)
-    arrays = x.measures().arrays, y.measures().arrays, *values, ground, float(ground.max())
+    found, largest = _compiled.Found(distances, numbers), float(ground.max())
 
     def search(span: tuple[int, int]) -> None:
-        _compiled.nearest_rows(*span, *arrays, _compiled.Found(distances, numbers))
+        _compiled.nearest_rows(*span, *sides, ground, largest, found)
 
     run_tasks([partial(search, span) for span in spans(len(x), CHUNK_QUERIES)], n_jobs)
     return distances, numbers
@@ -255,22 +252,25 @@ def transport_distance(
            [0., 0., 0.],
            [0., 0., 0.]])
     """
-    one = []
-    for name, masses in (("x", x), ("y", y)):
-        shape = masses.shape if scipy.sparse.issparse(masses) else np.shape(masses)
-        if scipy.sparse.issparse(masses) and len(shape) == 2 and shape[0] != 1:
-            raise ValueError(f"{name} must be one sparse row vector, not of shape {shape}")
-        if not scipy.sparse.issparse(masses) and len(shape) != 1:
-            raise ValueError(f"{name} must be one vector of masses, not of shape {shape}")
-        vector = masses.reshape(1, -1) if scipy.sparse.issparse(masses) else np.asarray(masses)[None]
-        one.append((name, vector))
-    problem = _problem(*one, ground, check)
+    problem = _problem(("x", _one_row("x", x)), ("y", _one_row("y", y)), ground, check)
     first = np.zeros(1, np.int64)
     _check_balance(problem, first, first)
     if return_plan:
         return _plan(problem, 0, 0)
     measures = problem.x.points, problem.x.measures().counts, problem.y.points, problem.y.measures().counts
     return float(_compiled.pair_distance(*measures, problem.padded, np.inf))
+
+
+def _one_row(name: str, masses: Any) -> Any:
+    """Return a vector of masses as the only row of a table."""
+    if not scipy.sparse.issparse(masses):
+        if np.ndim(masses) != 1:
+            raise ValueError(f"{name} must be one vector of masses, not of shape {np.shape(masses)}")
+        return np.asarray(masses)[None]
+    sparse: Any = masses
+    if sparse.ndim == 2 and sparse.shape[0] != 1:
+        raise ValueError(f"{name} must be one sparse row vector, not of shape {sparse.shape}")
+    return sparse.reshape(1, -1)
 
 
 class _Problem(NamedTuple):
@@ -304,9 +304,7 @@ def _problem(x: tuple[str, Any], y: tuple[str, Any], ground: ArrayLike | None, c
         most = sum(float(each.masses.max(initial=0)) for each in (rows, others)) * max(1.0, float(costs.max()))
     if not np.isfinite(most):
         names = f"{x[0]} and {y[0]}"
-        raise ValueError(
-            f"the mass of {names} together, also times the largest cost, must be finite; scale it down"
-        )
+        raise ValueError(f"the mass of {names} together, also times the largest cost, must be finite; scale it down")
     return _Problem(rows, others, GroundCost(costs, np.zeros((1, 1))), costs, size)
 
 
@@ -344,9 +342,9 @@ def _check_balance(problem: _Problem, first: Int64, second: Int64) -> None:
     if len(unequal):
         i, j = first[unequal[0]], second[unequal[0]]
         raise ValueError(
-            f"a ground without ⊥ needs equal masses, but row {i} of the first measures has mass {a[unequal[0]]} and row "
-            f"{j} of the others {b[unequal[0]]}; divide each row by its sum, or add the costs of ⊥ as the last row and "
-            "column of ground"
+            f"a ground without ⊥ needs equal masses, but row {i} of the first has mass {a[unequal[0]]} and row "
+            f"{j} of the second {b[unequal[0]]}; divide each row by its sum, or add the costs of ⊥ as the last row "
+            "and column of ground"
         )
 
 

@@ -40,6 +40,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int32, Int64, mirror, prefix_sums
 from relaxwl.inputs import as_collection
 from relaxwl.unfolding import TreeRows
+from relaxwl.unfolding.encoding import attributes_of
 
 # Number of bytes up to which the distances between all distinct trees of a depth are kept.
 FULL_BYTES = 1 << 30
@@ -53,7 +54,7 @@ CHUNK_GRAPHS = 256
 GraphCost = EditCost | Literal["euclidean"] | None
 
 
-def graph_distances(
+def graph_distances(  # noqa: PLR0913 - the costs, and which distances
     graphs: Any,
     Y: Any = None,
     *,
@@ -112,9 +113,9 @@ def graph_distances(
 
     Notes
     -----
-    With ``EditCost(relabel=2**0.5)`` or ``"euclidean"`` this is the tree mover's distance [1]_. ``"euclidean"`` is exact
-    up to 4,096 different attribute vectors; more are represented by 1,024 centers of k-means. The distances between all
-    distinct trees of a depth are kept if they need at most 1 GiB, and else computed for blocks of graphs.
+    With ``EditCost(relabel=2**0.5)`` or ``"euclidean"`` this is the tree mover's distance [1]_. ``"euclidean"`` is
+    exact up to 4,096 different attribute vectors; more are represented by 1,024 centers of k-means. The distances
+    between all distinct trees of a depth are kept if they need at most 1 GiB, and else computed for blocks of graphs.
 
     References
     ----------
@@ -138,32 +139,18 @@ def graph_distances(
     """
     x, joined = _joined(graphs, Y)
     first = 0 if Y is None else len(x)  # the number of the first graph of Y among all
-    options = (depth, cost, discount, edge_labels, check_flag("normalize", normalize), n_jobs)
+    options = GraphDistance(depth, cost, discount, normalize, edge_labels, n_jobs)
     if pairs is None:
         if return_plans:
             raise ValueError("return_plans needs pairs, because all plans fill the memory; list those needed")
         check_memory(8.0 * len(x) * (len(joined) - first), "the distances of all pairs", "list the pairs (pairs)")
-        return _Graphs.of(joined, *options).all_distances(len(x), first)
-    listed = checked_pairs(pairs, len(x), len(joined) - first) + [0, first]
+        return _Graphs.of(joined, options).all_distances(len(x), first)
+    listed = checked_pairs(pairs, len(x), len(joined) - first)
+    listed[:, 1] += first
     used, places = np.unique(listed, return_inverse=True)
     places = places.reshape(-1, 2)
-    measured = _Graphs.of(joined[used], *options)
+    measured = _Graphs.of(joined[used], options)
     return measured.plans(places, joined[used]) if return_plans else measured.listed_distances(places)
-
-
-def nearest_graphs(
-    graphs: Any, Y: Any, n_neighbors: int, depth: int, cost: GraphCost, discount: Discount, normalize: bool,
-    edge_labels: bool, n_jobs: int | None,
-) -> tuple[Float64, Int64]:  # fmt: skip
-    """Return distances and numbers of the nearest graphs of Y for each graph; ties go to the lower number."""
-    x, joined = _joined(graphs, Y)
-    measured = _Graphs.of(joined, depth, cost, discount, edge_labels, normalize, n_jobs)
-    if measured.is_full:
-        own, others = measured.rows.take(np.arange(len(x))), measured.rows.take(np.arange(len(x), len(joined)))
-        return nearest_rows(own, others, measured.below, n_neighbors, n_jobs)
-    distances = measured.all_distances(len(x), len(x))
-    order = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
-    return np.take_along_axis(distances, order, axis=1), order
 
 
 def _joined(graphs: Any, others: Any) -> tuple[GraphCollection, GraphCollection]:
@@ -200,11 +187,9 @@ class _Graphs:
     n_jobs: int | None
 
     @classmethod
-    def of(
-        cls, graphs: GraphCollection, depth: int, cost: GraphCost, discount: Discount, edge_labels: bool,
-        normalize: bool, n_jobs: int | None,
-    ) -> "_Graphs":  # fmt: skip
+    def of(cls, graphs: GraphCollection, options: "GraphDistance") -> "_Graphs":
         """Find the trees of graphs and compute the distances between those of the first levels."""
+        cost, n_jobs = options.cost, options.n_jobs
         if cost is None and graphs.node_attributes is not None and not graphs.is_labeled:
             cost = "euclidean"
         roots = None
@@ -213,12 +198,13 @@ class _Graphs:
             roots = None if graphs.node_attributes is None else _vector_costs(graphs)
         elif isinstance(cost, str):
             raise ValueError(f"cost must be an EditCost, 'euclidean' or None, not {cost!r}")
-        trees = DistinctTrees.of(graphs, depth, checked_cost(cost), edge_labels, discount, n_jobs, roots)
+        discount, edge_labels = options.discount, check_flag("edge_labels", options.edge_labels)
+        trees = DistinctTrees.of(graphs, options.depth, checked_cost(cost), edge_labels, discount, n_jobs, roots)
         n_trees = len(trees.levels[-1])
         owners = np.repeat(np.arange(len(graphs)), graphs.node_counts)
         found, counts = np.unique(owners * n_trees + trees.ids, return_counts=True)
         owners = found // max(n_trees, 1)
-        masses = counts / (graphs.node_counts[owners] if normalize else 1.0)
+        masses = counts / (graphs.node_counts[owners] if check_flag("normalize", options.normalize) else 1.0)
         indptr = prefix_sums(np.bincount(owners, minlength=len(graphs)))
         points = (found % max(n_trees, 1)).astype(np.int32)
         rows = TreeRows(np.zeros(len(graphs), np.int32), indptr, points, masses, n_trees)
@@ -343,7 +329,7 @@ def _vector_costs(graphs: GraphCollection) -> tuple[Int32, Float64]:
 
     The vector of a node consists of its attributes and of the unit vector of its label.
     """
-    values = attribute_rows(graphs.node_attributes)
+    values = attribute_rows(attributes_of(graphs))
     if len(np.unique(values, axis=0)) > MAX_VECTORS:
         book = EditCost.from_attributes(n_codes=N_CODES, scale=None).codebook(values, random_state=0)
         values = book.centers[book.codes_of(values)]
@@ -490,7 +476,14 @@ class GraphDistance(TransformerMixin, GraphEstimator):
         """
         check_is_fitted(self)
         n_neighbors = check_integer("n_neighbors", n_neighbors, least=1, most=len(self.graphs_))
-        return nearest_graphs(self._graphs(X), self.graphs_, n_neighbors, **self.get_params())
+        x, joined = _joined(self._graphs(X), self.graphs_)
+        measured = _Graphs.of(joined, self)
+        if measured.is_full:
+            own, others = measured.rows.take(np.arange(len(x))), measured.rows.take(np.arange(len(x), len(joined)))
+            return nearest_rows(own, others, measured.below, n_neighbors, self.n_jobs)
+        distances = measured.all_distances(len(x), len(x))
+        order = np.argsort(distances, axis=1, kind="stable")[:, :n_neighbors]
+        return np.take_along_axis(distances, order, axis=1), order
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name for each fitted graph: ``graph0``, ``graph1``, ...

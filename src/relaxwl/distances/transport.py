@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl.costs.codebook import UniformCosts
-from relaxwl.distances import _compiled
 from relaxwl.distances._compiled import EqualCosts, FactoredCosts
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import TreeRows
