@@ -260,7 +260,7 @@ def _matrices(commands: Any) -> None:
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
                 "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
-    without = "; wwl and Tanimoto similarity have no features"
+    without = "; wwl, tmd and Tanimoto similarity have no features"
     for parser, output, note in ((features, "X.npz", without), (gram, "K.npz", "")):
         option = parser.add_argument
         option("dataset", metavar="DATASET", help=DATASET_HELP)

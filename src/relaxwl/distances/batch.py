@@ -46,10 +46,11 @@ def transport_distances(
         A measure in each row: its masses at k points of ``ground``, nonnegative, with a finite sum.
     Y : array (m, k), or sparse array, optional
         Other measures; by default those of ``X``, and each pair is computed once.
-    ground : array (k + 1, k + 1) or (k, k)
-        Costs between the points: symmetric, zero on the diagonal, with the triangle inequality. Different points may be
-        at distance zero. With k + 1 points the last one is the blank ⊥, at which the lighter measure of a pair is
-        padded; with k points the problems are balanced: the two measures of a pair must have the same mass.
+    ground : array (k + 1, k + 1) or (k, k), default=None
+        Must be given: the costs between the points, symmetric, zero on the diagonal, with the triangle inequality.
+        Different points may be at distance zero. With k + 1 points the last one is the blank ⊥, at which the lighter
+        measure of a pair is padded; with k points the problems are balanced: the two measures of a pair must have the
+        same mass.
     pairs : int array (n_pairs, 2), optional
         Pairs (row of X, row of Y) to compute; by default all.
     return_plans : bool, default=False

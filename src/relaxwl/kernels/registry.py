@@ -211,6 +211,8 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
      _each("height", (1, 2, 3, 4))),
     ("wwl", "WWL", f"{_BASELINES}WassersteinWL",
      "Wasserstein Weisfeiler-Lehman kernel, depth 5, λ from 0.0001 to 10", _DEPTH_5),
+    ("tmd", "TMD", f"{_BASELINES}TreeMover",
+     "kernel of the tree mover's distance, depth 3, λ from 0.0001 to 10"),
     ("pwl", "PWL", f"{_BASELINES}PersistentWL", "persistent Weisfeiler-Lehman features, depth 5", _DEPTH_5, ({},),
      (_DEPTH_5,)),
     ("wl-oa", "WL-OA", f"{_BASELINES}WLOptimalAssignment", "Weisfeiler-Lehman optimal assignment, depths 1 to 5",
