@@ -451,37 +451,63 @@ def cut(node, tree):
 
 
 @njit(nogil=True, cache=True)
-def tree_arc(node, parent, n_sources, n_sinks):
+def tree_arc(node, other, n_sources, n_sinks):
     """Return the arc, as an index of sources × sinks, between two nodes; sinks are numbered after the sources."""
-    if node < n_sources:
-        return node * n_sinks + parent - n_sources
-    return parent * n_sinks + node - n_sources
+    return min(node, other) * n_sinks + max(node, other) - n_sources
 
 
 @njit(nogil=True, cache=True)
-def price_branch(top, n_sources, n_sinks, tree, prices, costs):
-    """Write depths and prices of `top` and all nodes below it, so that tree arcs have reduced cost zero.
+def price_below(top, n_sources, n_sinks, tree, prices, costs, queue):
+    """Write depths and prices of all nodes below `top`, so that tree arcs have reduced cost zero; ``queue`` is scratch.
 
-    A price is computed from that of the parent, not changed by a difference, so rounding errors do not add up.
+    A price is computed from that of the parent, not changed by a difference, so rounding errors do not add up. Nodes
+    are visited level by level, for which the processor predicts branches better than for a search in depth.
     """
-    node = top
-    while True:
-        parent = tree[node, PARENT]
-        tree[node, DEPTH] = tree[parent, DEPTH] + 1
-        prices[node] = costs[tree_arc(node, parent, n_sources, n_sinks)] - prices[parent]
-        if tree[node, CHILD] >= 0:
-            node = tree[node, CHILD]
-            continue
-        while node != top and tree[node, AFTER] < 0:
-            node = tree[node, PARENT]
-        if node == top:
-            return
-        node = tree[node, AFTER]
+    queue[0] = top
+    n_done, n_found = 0, 1
+    while n_done < n_found:
+        node = queue[n_done]
+        n_done += 1
+        depth, price = tree[node, DEPTH] + 1, prices[node]
+        child = tree[node, CHILD]
+        while child >= 0:
+            tree[child, DEPTH] = depth
+            prices[child] = costs[tree_arc(child, node, n_sources, n_sinks)] - price
+            queue[n_found] = child
+            n_found += 1
+            child = tree[child, AFTER]
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def least_gap(costs, prices):
+    """Return the least difference of costs and prices."""
+    least = np.inf
+    for j in range(len(costs)):
+        least = min(least, costs[j] - prices[j])
+    return least
+
+
+@njit(nogil=True, cache=True)
+def place_of_gap(costs, prices, gap):
+    """Return the first place of a difference of costs and prices, which `least_gap` has found."""
+    j = 0
+    while costs[j] - prices[j] != gap:
+        j += 1
+    return j
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def largest_of(values):
+    """Return the largest of some numbers of at least 0."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, value)
+    return largest
 
 
 @njit(nogil=True, cache=True)
 def start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs):
-    """Write a spanning tree with its flow, which is feasible: sources in turn fill the sinks that are nearest to them.
+    """Write a spanning tree with a feasible flow and return its root: sources in turn fill the sinks nearest to them.
 
     Distances are taken relative to the nearest source of a sink. Sources that lose most by their second choice come
     first. Each step exhausts a source, which becomes a child of the sink, or a sink, which becomes a child of the
@@ -505,46 +531,30 @@ def start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs):
     need = prices[n_sources:]  # not in use yet
     need[:] = vectors[DEMAND, :n_sinks]
     tree[:, CHILD] = -1
-    live, n_live = np.arange(n_sinks), n_sinks
+    n_live, last = n_sinks, 0
     order = np.argsort(regrets)
     for step in range(n_sources):
         i = order[step]
         left = vectors[SUPPLY, i]
         row = costs[i * n_sinks : (i + 1) * n_sinks]
         while True:
-            place, least = 0, np.inf
-            for other in range(n_live):
-                gap = row[live[other]] - gaps[live[other]]
-                if gap < least:
-                    least, place = gap, other
-            j = live[place]
+            j = place_of_gap(row, gaps, least_gap(row, gaps))
             # The last source fills all sinks that are left, even if rounding has made it too small.
             if n_live == 1 or (left < need[j] and step < n_sources - 1):
                 flows[i] = max(left, 0.0)
                 need[j] -= left
                 hang(i, n_sources + j, tree)
+                last = j
                 break
             flows[n_sources + j] = need[j]
             left -= need[j]
             hang(n_sources + j, i, tree)
             n_live -= 1
-            live[place] = live[n_live]
-    root = n_sources + live[0]
+            gaps[j] = -np.inf  # never the nearest again
+    root = n_sources + last
     prices[root] = 0.0
     tree[root, PARENT], tree[root, DEPTH] = -1, 0
-    child = tree[root, CHILD]
-    while child >= 0:
-        price_branch(child, n_sources, n_sinks, tree, prices, costs)
-        child = tree[child, AFTER]
-
-
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
-def least_gap(costs, prices):
-    """Return the least difference of costs and prices."""
-    least = np.inf
-    for j in range(len(costs)):
-        least = min(least, costs[j] - prices[j])
-    return least
+    return root
 
 
 @njit(nogil=True, cache=True)
@@ -558,11 +568,12 @@ def pivot(source, sink, n_sources, tree, flows):
     a, b = source, sink
     amount, leaving, below_source = np.inf, -1, True
     while a != b:
-        if tree[a, DEPTH] >= tree[b, DEPTH]:
+        depth_a, depth_b = tree[a, DEPTH], tree[b, DEPTH]
+        if depth_a >= depth_b:
             if a < n_sources and flows[a] < amount:
                 amount, leaving, below_source = flows[a], a, True
             a = tree[a, PARENT]
-        else:
+        if depth_b >= depth_a:
             if b >= n_sources and flows[b] <= amount:
                 amount, leaving, below_source = flows[b], b, False
             b = tree[b, PARENT]
@@ -600,26 +611,27 @@ def network_simplex(vectors, indices, tables):
     costs = tables[COST]
     tree = np.empty((n_nodes, 5), np.int32)
     flows, prices = np.empty(n_nodes), np.empty(n_nodes)
-    start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs)
+    queue = np.empty(n_nodes, np.int32)
+    root = start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs)
+    price_below(root, n_sources, n_sinks, tree, prices, costs, queue)
     sink_prices = prices[n_sources:]
-    tolerance = ROUNDING * costs[: n_sources * n_sinks].max()
-    best, source, n_seen, n_pivots, i = -tolerance, -1, 0, 0, 0
+    tolerance = ROUNDING * largest_of(costs[: n_sources * n_sinks])
+    best, least, source, n_seen, n_pivots, i = -tolerance, 0.0, -1, 0, 0, 0
     while n_seen < n_sources or source >= 0:
         # Sources take turns. The arc with the least reduced cost of a few of them enters.
-        gap = least_gap(costs[i * n_sinks : (i + 1) * n_sinks], sink_prices) - prices[i]
-        if gap < best:
-            best, source = gap, i
+        gap = least_gap(costs[i * n_sinks : (i + 1) * n_sinks], sink_prices)
+        if gap - prices[i] < best:
+            best, least, source = gap - prices[i], gap, i
         n_seen += 1
         i = i + 1 if i + 1 < n_sources else 0
         if source < 0 or n_seen < min(PRICED_ROWS, n_sources):
             continue
-        sink, least = 0, np.inf
-        for j in range(n_sinks):
-            gap = costs[source * n_sinks + j] - sink_prices[j]
-            if gap < least:
-                least, sink = gap, j
+        sink = place_of_gap(costs[source * n_sinks : (source + 1) * n_sinks], sink_prices, least)
         top = pivot(source, n_sources + sink, n_sources, tree, flows)
-        price_branch(top, n_sources, n_sinks, tree, prices, costs)
+        parent = tree[top, PARENT]
+        tree[top, DEPTH] = tree[parent, DEPTH] + 1
+        prices[top] = costs[tree_arc(top, parent, n_sources, n_sinks)] - prices[parent]
+        price_below(top, n_sources, n_sinks, tree, prices, costs, queue)
         best, source, n_seen, n_pivots = -tolerance, -1, 0, n_pivots + 1
         if n_pivots > MAX_PIVOTS * n_nodes:
             return successive_paths(np.inf, vectors, indices, tables)
