@@ -36,8 +36,8 @@ NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regresso
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 # Arguments that are paths, or lists of paths.
 PATHS = (
-    "dataset", "other", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model", "svg",
-    "page", "out", "explorer",
+    "dataset", "other", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model",
+    "svg", "page", "out", "explorer",
 )  # fmt: skip
 FORMATS = ("text", "markdown", "csv")
 TASKS = ("auto", "classification", "regression")

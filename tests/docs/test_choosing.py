@@ -42,8 +42,8 @@ KERNELS = {
     **{
         name: getattr(baselines, name)
         for name in (
-            "WLOptimalAssignment", "WassersteinWL", "TreeMover", "VertexEdgeHistogram", "PersistentWL", "GradualWL", "ShortestPath",
-            "OddSth", "GraphletSampling",
+            "WLOptimalAssignment", "WassersteinWL", "TreeMover", "VertexEdgeHistogram", "PersistentWL", "GradualWL",
+            "ShortestPath", "OddSth", "GraphletSampling",
         )
     },
 }  # fmt: skip
