@@ -4,21 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from relaxwl._validation import check_integer, check_number
 from relaxwl.costs import EditCost
 from relaxwl.distances.graphs import GraphCost, graph_distances
 from relaxwl.distances.pairwise import checked_discounts
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
-from relaxwl.kernels.base import GraphKernel, Settings, check_graphs, check_training_graphs
-from relaxwl.kernels.baselines.wwl import DECAYS
+from relaxwl.kernels.base import check_training_graphs
+from relaxwl.kernels.baselines.wwl import DistanceKernel
 
 
 @dataclass(repr=False, eq=False)
-class TreeMover(GraphKernel):
+class TreeMover(DistanceKernel):
     """The kernel of the tree mover's distance, k(G, G') = exp(−λ·D(G, G')).
 
     D is the distance of :func:`relaxwl.graph_distances`: the cheapest way to turn the nodes of one graph into those of
@@ -100,76 +97,9 @@ class TreeMover(GraphKernel):
         self.n_graphs_in_ = len(check_training_graphs(self, X))
         return self
 
-    def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself).
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        Y : as ``X``, optional
-            The graphs to compare with; by default those of ``X``.
-
-        Returns
-        -------
-        float64 array (n_graphs of X, n_graphs of Y)
-            The distances.
-        """
-        check_is_fitted(self)
-        x = check_graphs(self, X)
-        y = None if Y is None else check_graphs(self, Y)
+    def _distances(self, x: GraphCollection, y: GraphCollection | None) -> Float64:
+        cost = EditCost(relabel=2**0.5) if self.cost is None else self.cost
         distances: Float64 = graph_distances(
-            x, y, depth=self.max_depth, cost=EditCost(relabel=2**0.5) if self.cost is None else self.cost,
-            discount=self.discount, normalize=self.normalize, n_jobs=self.n_jobs,
-        )  # fmt: skip
+            x, y, depth=self.max_depth, cost=cost, discount=self.discount, normalize=self.normalize, n_jobs=self.n_jobs
+        )
         return distances
-
-    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        Y : as ``X``, optional
-            The graphs to compare with; by default those of ``X``.
-
-        Returns
-        -------
-        float64 array (n_graphs of X, n_graphs of Y)
-            The kernel values.
-        """
-        return np.exp(-self.decay * self.distance_matrix(X, Y))
-
-    def variations(self) -> list[Settings]:
-        """Return the λ from 10⁻⁴ to 10.
-
-        Returns
-        -------
-        list of dict
-            Settings that one fit covers.
-        """
-        return [{"decay": decay} for decay in DECAYS]
-
-    def compare(
-        self, x: GraphCollection, y: GraphCollection | None = None, settings: Sequence[Settings] = ({},)
-    ) -> list[Float64]:
-        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same.
-
-        Parameters
-        ----------
-        x : graphs as :meth:`prepare` returns them
-            The graphs.
-        y : GraphCollection, optional
-            The graphs to compare with; by default ``x``.
-        settings : sequence of dict, default=({},)
-            Changed parameters, among those of :meth:`variations`.
-
-        Returns
-        -------
-        list of float64 arrays
-            One for each of the settings.
-        """
-        self._check_settings(settings, "decay")
-        distances = self.distance_matrix(x, y)
-        return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
