@@ -2,7 +2,8 @@
 
 All measures lie on one ground of 200 points in the unit cube; a measure has masses at ``size`` points chosen at random,
 so that few are common to a pair. Both run on one thread and are given the same pairs; POT gets the costs between the
-points with mass. Times are of the process, so that other programs do not count.
+points with mass. For real masses, POT's batched solver, which is approximate, stands beside them with its largest
+relative error. Times are of the process, so that other programs do not count.
 """
 
 import argparse
@@ -41,6 +42,17 @@ def by_pot(measures: csr_array, ground: np.ndarray, pairs: np.ndarray) -> np.nda
     return out
 
 
+def by_batches(measures: csr_array, ground: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Solve the pairs, of equal numbers of points and masses, by POT's proximal method in one call.
+
+    Its default steps (``inner_reg=1e-3``) need more than 1,000 rounds and end with twice the distance.
+    """
+    points, masses = measures.indices.reshape(measures.shape[0], -1), measures.data.reshape(measures.shape[0], -1)
+    i, j = pairs.T
+    costs = ground[points[i][:, :, None], points[j][:, None, :]]
+    return np.asarray(ot.solve_batch(costs, a=masses[i], b=masses[j], inner_reg=1e-2).value_linear)
+
+
 def microseconds(solve: Callable[[], np.ndarray], n_pairs: int) -> tuple[float, np.ndarray]:
     """Return the time of the process per pair, and the distances."""
     start = time.process_time()
@@ -56,7 +68,8 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     places = rng.random((N_POINTS + 1, 3))
     ground = np.sqrt(((places[:, None] - places[None]) ** 2).sum(-1))
-    print(f"{'size':>5} {'masses':>6} {'ours µs':>9} {'emd2 µs':>9} {'ratio':>7} {'error':>8} {'nearest µs':>11}")
+    heads = f"{'size':>5} {'masses':>6} {'ours µs':>9} {'emd2 µs':>9} {'ratio':>7} {'error':>8} {'nearest µs':>11}"
+    print(f"{heads} {'batched µs':>11} {'error':>8}")
     for size in options.sizes:
         for whole in (True, False):
             n_rows = max(40, min(300, 4000 // size))
@@ -81,8 +94,13 @@ def main() -> None:
             print(
                 f"{size:>5} {'whole' if whole else 'real':>6} {ours:>9.2f} {theirs:>9.1f} {theirs / ours:>6.1f}× "
                 f"{error:>8.0e} {near:>11.2f}",
+                end="\n" if whole else " ",
                 flush=True,
             )
+            if not whole:
+                batched, rough = microseconds(lambda m=measures, few=few: by_batches(m, ground, few), len(few))
+                error = np.max(np.abs(rough - expected) / expected)
+                print(f"{batched:>11.1f} {error:>8.0e}", flush=True)
 
 
 if __name__ == "__main__":

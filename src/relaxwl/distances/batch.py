@@ -23,7 +23,7 @@ from relaxwl.unfolding import TreeRows
 # Relative difference up to which the masses of a balanced problem are equal.
 BALANCE = 1e-9
 # Largest mass of a point that is counted in whole units.
-MOST_UNITS = float(np.iinfo(np.int32).max)
+MAX_UNITS = float(np.iinfo(np.int32).max)
 # Number of rows per task of the search for nearest rows, and of functions by which distances are bounded.
 CHUNK_QUERIES, N_PIVOTS = 16, 16
 
@@ -328,7 +328,7 @@ def _rows(name: str, masses: Any, size: int, expected: int | None = None) -> Tre
         place = f"point {table.indices[wrong[0]]}"
         raise ValueError(f"{name} must be finite masses of at least 0, not {table.data[wrong[0]]} at {place}")
     table.eliminate_zeros()
-    whole = is_whole(table.data) and table.data.max(initial=0) <= MOST_UNITS
+    whole = is_whole(table.data) and table.data.max(initial=0) <= MAX_UNITS
     counts = table.data.astype(np.int32) if whole else table.data
     roots = np.zeros(table.shape[0], np.int32)
     return TreeRows(roots, table.indptr.astype(np.int64), table.indices.astype(np.int32), counts, n_points)
