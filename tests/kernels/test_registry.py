@@ -71,7 +71,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "gs": (3, 1),
     "sp": (1, 1),
     "wwl": (1, 6),
-    "tmd": (1, 6),
+    "tmd": (2, 6),
     "pwl": (1, 1),
     "wl-oa": (1, 5),
     "gwl": (4, 10),
