@@ -107,7 +107,7 @@ def transport_distances(
         listed = checked_pairs(pairs, len(x), len(y))
         _check_balance(problem, listed[:, 0], listed[:, 1])
         if not return_plans:
-            return paired_distances(x.measures(), y.measures(), listed, costs, n_jobs)
+            return paired_distances(x.measures(), y.measures(), listed, costs, n_jobs, watched=True)
         found = [_plan(problem, i, j) for i, j in listed.tolist()]
         return np.array([distance for distance, _ in found]), [plan for _, plan in found]
     if return_plans:
@@ -116,10 +116,10 @@ def transport_distances(
     _check_balance(problem, np.arange(len(x)), np.zeros(len(x), np.int64))
     check_memory(9.0 * len(x) * len(y), "the distances of all pairs", "list the pairs that are needed (pairs)")
     if Y is not None:
-        return np.ascontiguousarray(row_distances(x, y, costs, n_jobs), np.float64)
+        return np.ascontiguousarray(row_distances(x, y, costs, n_jobs, watched=True), np.float64)
     dtype = distance_dtype(costs, float(x.masses.max(initial=0))) if x.counts.dtype.kind == "i" else np.dtype(float)
     distances = np.empty((len(x), len(x)), dtype)
-    fill_symmetric(x, costs.in_type(dtype), distances, n_jobs)
+    fill_symmetric(x, costs.in_type(dtype), distances, n_jobs, watched=True)
     return distances.astype(np.float64, copy=False)
 
 
@@ -192,7 +192,7 @@ def nearest_rows(
     def search(span: tuple[int, int]) -> None:
         _compiled.nearest_rows(*span, *sides, ground, largest, found)
 
-    run_tasks([partial(search, span) for span in spans(len(x), CHUNK_QUERIES)], n_jobs)
+    run_tasks([partial(search, span) for span in spans(len(x), CHUNK_QUERIES)], n_jobs, watched=True)
     return distances, numbers
 
 

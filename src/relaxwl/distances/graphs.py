@@ -212,7 +212,7 @@ class _Graphs:
         for size in level_bytes(trees.levels, trees.node_costs, trees.edge_costs, trees.discounts):
             if size > FULL_BYTES:
                 break
-            below = level_distances(trees.levels[n_full], trees.ground(n_full, below), n_jobs)
+            below = level_distances(trees.levels[n_full], trees.ground(n_full, below), n_jobs, watched=True)
             n_full += 1
         if n_full == len(trees.levels) and len(below) <= SMALL_GROUND:
             below = below.astype(np.float64)
@@ -231,7 +231,7 @@ class _Graphs:
             x, y = measures.take(rows), measures.take(others)
             same = first == 0 and np.array_equal(a, b)
             costs = GroundCost(ground, np.zeros((1, 1)))
-            run_tasks(single_tasks(x, a, y, b - first, costs, out, same, CHUNK_GRAPHS), self.n_jobs)
+            run_tasks(single_tasks(x, a, y, b - first, costs, out, same, CHUNK_GRAPHS), self.n_jobs, watched=True)
         if first == 0:
             mirror(out.T)
         return out
@@ -246,7 +246,7 @@ class _Graphs:
                 ordered = pairs[:, ::-1] if flipped else pairs
                 here = np.flatnonzero(np.isin(ordered[:, 0], a) & np.isin(ordered[:, 1], b))
                 costs = GroundCost(ground, np.zeros((1, 1)))
-                out[here] = paired_distances(measures, measures, ordered[here], costs, self.n_jobs)
+                out[here] = paired_distances(measures, measures, ordered[here], costs, self.n_jobs, watched=True)
         return out
 
     def plans(self, pairs: Int64, graphs: GraphCollection) -> tuple[Float64, list[scipy.sparse.csr_array]]:

@@ -118,7 +118,7 @@ def tree_distances(
     )
     distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
     for level in range(len(trees.levels)):
-        distances = level_distances(trees.levels[level], trees.ground(level, distances), n_jobs)
+        distances = level_distances(trees.levels[level], trees.ground(level, distances), n_jobs, watched=True)
     if nodes is None:
         return distances[:-1, :-1], trees.ids
     return distances[np.ix_(positions, positions)].astype(np.float64)
@@ -259,7 +259,9 @@ def _node_numbers(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
     return np.asarray(graphs.offsets[graph] + node, np.int64)
 
 
-def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+def row_distances(
+    rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None, watched: bool = False
+) -> NDArray[Any]:
     """Return the exact distances of all rows of one set to all rows of another.
 
     Parameters
@@ -270,6 +272,8 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
         Pseudo-metrics over their points and roots. They are not checked here.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    watched : bool, default=False
+        Whether progress is shown after a few seconds.
 
     Returns
     -------
@@ -279,7 +283,7 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
     """
     (rows_a, rows_b), ground = _listed_roots((rows_a, rows_b), ground)
     if len(rows_a) > len(rows_b):
-        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs).T
+        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs, watched).T
     masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, masses) if whole else np.dtype(np.float64)
@@ -290,11 +294,13 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
     tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, out)
     tasks += single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b)), ground, out)
     tasks += single_tasks(rows_a, few_a, rows_b, many_b, ground, out)
-    run_tasks(tasks, n_jobs)
+    run_tasks(tasks, n_jobs, watched)
     return out
 
 
-def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+def level_distances(
+    rows: TreeRows, ground: GroundCost, n_jobs: int | None = None, watched: bool = False
+) -> NDArray[Any]:
     """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
 
     Parameters
@@ -305,6 +311,8 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
         Distances between the trees of the depth below, and edit costs between root codes, the blank last in both.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    watched : bool, default=False
+        Whether progress is shown after a few seconds.
 
     Returns
     -------
@@ -331,28 +339,35 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
     dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((len(rows) + 1, len(rows) + 1), dtype)
     ground = ground.in_type(dtype)
-    fill_symmetric(rows, ground, out[:-1, :-1], n_jobs)
+    fill_symmetric(rows, ground, out[:-1, :-1], n_jobs, watched)
     out[-1, -1] = 0
     out[:-1, -1] = out[-1, :-1] = to_blank
     return out
 
 
-def fill_symmetric(rows: TreeRows, ground: GroundCost, out: NDArray[Any], n_jobs: int | None = None) -> None:
+def fill_symmetric(
+    rows: TreeRows, ground: GroundCost, out: NDArray[Any], n_jobs: int | None = None, watched: bool = False
+) -> None:
     """Write the distances between all rows of one set into a square array, each pair computed once."""
     few, many = _split_by_units(rows)
     tasks = _unit_tasks(rows, few, rows, few, ground, out)
     tasks += single_tasks(rows, many, rows, few, ground, out)
     tasks += single_tasks(rows, many, rows, many, ground, out, triangle=True)
-    run_tasks(tasks, n_jobs)
+    run_tasks(tasks, n_jobs, watched)
     out[np.ix_(few, many)] = out[np.ix_(many, few)].T
     # The last digit of sums of real costs depends on the order of terms, so only one triangle is used.
     mirror(out.T)
     np.fill_diagonal(out, 0)
 
 
-def run_tasks(tasks: Sequence[Task], n_jobs: int | None) -> None:
-    """Run tasks on threads; if that takes more than a few seconds, progress is shown to whoever watches."""
-    options: dict[str, Any] = {"verbose": int(is_watched()), "every": PATIENCE, "leave": False, "delay": PATIENCE}
+def run_tasks(tasks: Sequence[Task], n_jobs: int | None, watched: bool) -> None:
+    """Run tasks on threads; ``watched`` shows the progress in terminals if that takes more than a few seconds."""
+    options: dict[str, Any] = {
+        "verbose": int(watched and is_watched()),
+        "every": PATIENCE,
+        "leave": False,
+        "delay": PATIENCE,
+    }
     with ProgressBar("distances", len(tasks), **options) as progress:
 
         def run(task: Task) -> None:
@@ -363,7 +378,12 @@ def run_tasks(tasks: Sequence[Task], n_jobs: int | None) -> None:
 
 
 def paired_distances(
-    rows_a: TreeRows, rows_b: TreeRows, pairs: NDArray[np.integer], ground: GroundCost, n_jobs: int | None = None
+    rows_a: TreeRows,
+    rows_b: TreeRows,
+    pairs: NDArray[np.integer],
+    ground: GroundCost,
+    n_jobs: int | None = None,
+    watched: bool = False,
 ) -> Float64:
     """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
     pairs = np.ascontiguousarray(pairs, np.int64)
@@ -373,7 +393,7 @@ def paired_distances(
         partial(work, pairs[start:stop], ground.costs, ground.root_costs, out[start:stop])
         for start, stop in spans(len(pairs), CHUNK_LISTED)
     ]
-    run_tasks(tasks, n_jobs)
+    run_tasks(tasks, n_jobs, watched)
     return out
 
 
