@@ -17,8 +17,9 @@ from scipy.sparse import csr_array
 from relaxwl.clustering.barycenter import transport_barycenter
 from relaxwl.clustering.kmeans import WassersteinKMeans
 from relaxwl.datasets.tu import load_tu
+from relaxwl.distances.batch import transport_distance
 from relaxwl.distances.pairwise import row_distances
-from relaxwl.distances.transport import GroundCost, transport_distance
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import refine
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

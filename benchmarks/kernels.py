@@ -36,7 +36,21 @@ CHANGED = {
     "R-WL* paths": RelaxedWeisfeilerLehman(**RELAXED | {"max_depth": 2}, base="shortest-path"),
     "R-WL* 50 partitions": RelaxedWeisfeilerLehman(**RELAXED | {"n_partitions": 50}, max_iter=0),
 }
-NAMED = ["stats-rf", "ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
+NAMED = [
+    "stats-rf",
+    "ve-hist",
+    "wl",
+    "wl-tanimoto",
+    "gs",
+    "sp",
+    "odd-sth",
+    "wwl",
+    "tmd",
+    "pwl",
+    "wl-oa",
+    "gwl",
+    "gwl-oa",
+]
 KERNELS = {name: name for name in (*NAMED, "rwl", "rwl-star")} | CHANGED
 LARGE_KERNELS = ["stats-rf", "ve-hist", "wl", "wl-tanimoto", "wwl", "wl-oa", "rwl-star"]
 # Rows and columns of the tables, and the published numbers beside them.

@@ -238,6 +238,49 @@ def transport_tree_distance(a, b, cost=discrete_cost, edge_cost=no_edge_cost):
     return cost(a[0], b[0]) + padded_transport_by_program(x, y, ground)
 
 
+def discounted_tree_distance(a, b, cost, factors):
+    """The distance of trees, with one factor for each level: ``factors[0]`` weighs all that is below the roots.
+
+    A tree that is None is empty: it has nothing but the root ⊥. Both sides are padded with empty trees.
+    """
+    left, right = ([] if tree is None else [child for _, child in tree[1]] for tree in (a, b))
+    size = len(left) + len(right)
+    left, right = left + [None] * (size - len(left)), right + [None] * (size - len(right))
+    roots = [None if tree is None else tree[0] for tree in (a, b)]
+    if not size:
+        return cost(*roots)
+    below = np.array(
+        [[0.0 if p is q is None else discounted_tree_distance(p, q, cost, factors[1:]) for q in right] for p in left]
+    )
+    return cost(*roots) + factors[0] * below[linear_sum_assignment(below)].sum()
+
+
+def graph_distance(graph, other, depth, cost, factors, shares=False):
+    """The cheapest way to turn the trees of the nodes of one graph into those of the other, each node's into one.
+
+    The smaller graph gets empty trees. With ``shares``, the nodes of each graph have together the mass 1.
+    """
+    sides = []
+    for each in (graph, other):
+        neighbors = neighbor_lists(each)
+        sides.append([unfolding_tree(neighbors, each[2], node, depth) for node in range(each[0])])
+    points = [*sides[0], *sides[1], None]
+    ground = np.zeros((len(points), len(points)))
+    for i, j in itertools.product(range(len(points) - 1), range(len(points))):
+        ground[i, j] = ground[j, i] = discounted_tree_distance(points[i], points[j], cost, factors)
+    n, m = map(len, sides)
+    x, y = np.repeat([1, 0], [n, m]), np.repeat([0, 1], [n, m])
+    if shares:
+        return padded_transport_by_program(x / max(n, 1), y / max(m, 1), ground)
+    return padded_transport_by_units(x, y, ground)
+
+
+def euclidean_cost(a, b):
+    """The distance of two vectors; ⊥ is the origin."""
+    a, b = (np.zeros_like(b if a is None else a) if vector is None else np.asarray(vector, float) for vector in (a, b))
+    return float(np.sqrt(((a - b) ** 2).sum()))
+
+
 def _sorted_branch(branch):
     return (branch[0], sorted_tree(branch[1]))
 

@@ -192,3 +192,10 @@ def test_children_draw_bars_while_threads_of_the_parent_draw(terminal):
         ended.set()
         thread.join()
     assert found == [0] * 5
+
+
+def test_a_bar_does_not_appear_before_its_delay(terminal):
+    for delay in (60.0, 0.0):
+        with redirect_stderr(terminal), ProgressBar("quick work", 2, delay=delay, ncols=80) as progress:
+            progress.add(1, "half")
+        assert ("quick work" in terminal.getvalue()) == (delay == 0)

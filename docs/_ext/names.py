@@ -11,7 +11,7 @@ from docutils import nodes
 
 NAME = re.compile(r"(?:relaxwl\.)?((?:[a-z_]+\.)*\w+)(?:\(.*\))?")
 # Pages whose tables have names of another library in the first column.
-OTHERS = ("coming-from/grakel", "coming-from/wwl-and-pwl")
+OTHERS = ("coming-from/grakel", "coming-from/wwl-and-pwl", "coming-from/transport")
 
 
 def public_names(app: Any) -> dict[str, str]:

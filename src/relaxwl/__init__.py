@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 from relaxwl._version import __version__ as __version__
 
 __all__ = [
-    "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphIndex",
-    "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters", "RelaxedWeisfeilerLehman",
-    "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman", "as_collection", "datasets",
-    "distributed", "evaluation", "explanation", "kernels", "molecules", "reports", "transport_barycenter",
-    "transport_distance", "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
+    "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphDistance",
+    "GraphIndex", "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters",
+    "RelaxedWeisfeilerLehman", "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman",
+    "as_collection", "datasets", "distributed", "evaluation", "explanation", "graph_distances", "kernels",
+    "molecules", "reports", "transport_barycenter", "transport_distance", "transport_distances",
+    "transport_nearest", "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
     from relaxwl.costs import EditCost
+    from relaxwl.distances.batch import transport_distance, transport_distances, transport_nearest
+    from relaxwl.distances.graphs import GraphDistance, graph_distances
     from relaxwl.distances.pairwise import tree_distances
-    from relaxwl.distances.transport import transport_distance
     from relaxwl.distances.tree import TreeMapping, tree_edit_distance, tree_edit_mapping
     from relaxwl.graphs import Graph, GraphCollection
     from relaxwl.inputs import ToGraphs, as_collection
@@ -40,8 +42,9 @@ else:
         "clustering.barycenter": ["transport_barycenter"],
         "clustering.kmeans": ["WassersteinKMeans"],
         "costs": ["EditCost"],
+        "distances.graphs": ["GraphDistance", "graph_distances"],
         "distances.pairwise": ["tree_distances"],
-        "distances.transport": ["transport_distance"],
+        "distances.batch": ["transport_distance", "transport_distances", "transport_nearest"],
         "distances.tree": ["TreeMapping", "tree_edit_distance", "tree_edit_mapping"],
         "graphs": ["Graph", "GraphCollection"],
         "inputs": ["ToGraphs", "as_collection"],

@@ -108,6 +108,8 @@ class ProgressBar:
         Minimum number of seconds between two messages; the last is always written.
     leave : bool, default=True
         Whether the bar stays when the work is done.
+    delay : float, default=0.0
+        Number of seconds before the bar appears.
     **options
         Further options of ``tqdm``, such as ``unit``.
 
@@ -128,11 +130,12 @@ class ProgressBar:
         verbose: int = 1,
         every: float = 0.0,
         leave: bool = True,
+        delay: float = 0.0,
         **options: Any,
     ) -> None:
-        self.title, self.total, self.verbose, self.every = title, total, verbose, every
+        self.title, self.total, self.verbose, self.every, self.delay = title, total, verbose, every, delay
         self.done = 0.0
-        self._options: dict[str, Any] = {"leave": leave, **options}
+        self._options: dict[str, Any] = {"leave": leave, "delay": delay, **options}
         self._start = self._last_line = time.perf_counter()
         self._lock: Any = threading.Lock()
         self._bar: Any = None
@@ -156,7 +159,7 @@ class ProgressBar:
         if self._bar is not None and self._token is not None:
             _open_bar.reset(self._token)
             with self._lock:
-                if kind is None and self.total is not None:
+                if kind is None and self.total is not None and time.perf_counter() >= self._start + self.delay:
                     self._bar.n = self.total
                     self._bar.refresh()
                 self._bar.close()

@@ -36,8 +36,8 @@ NOT_PREDICTORS = ", ".join(entry.name for entry in ENTRIES if not entry.regresso
 SCORES = "accuracy, balanced_accuracy, roc_auc, average_precision, mcc, log_loss; rmse, mae, r2, spearman"
 # Arguments that are paths, or lists of paths.
 PATHS = (
-    "dataset", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model", "svg", "page",
-    "out", "explorer",
+    "dataset", "other", "source", "apply", "results", "model_file", "splits", "labels", "data", "output", "model",
+    "svg", "page", "out", "explorer",
 )  # fmt: skip
 FORMATS = ("text", "markdown", "csv")
 TASKS = ("auto", "classification", "regression")
@@ -110,7 +110,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
     outputs = [path for name in ("output", "model", "svg", "page") if (path := getattr(arguments, name, None))]
     for path in outputs:
         check_writable(path)
-    read = ("dataset", "source", "apply", "results", "model_file", "splits")
+    read = ("dataset", "other", "source", "apply", "results", "model_file", "splits")
     inputs = [value for name in read if isinstance(value := getattr(arguments, name, None), str)]
     inputs += getattr(arguments, "dataset", []) if isinstance(getattr(arguments, "dataset", None), list) else []
     if labels := getattr(arguments, "labels", None):  # FILE or FILE:COLUMN
@@ -260,7 +260,7 @@ def _matrices(commands: Any) -> None:
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
                 "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
-    without = "; wwl and Tanimoto similarity have no features"
+    without = "; wwl, tmd and Tanimoto similarity have no features"
     for parser, output, note in ((features, "X.npz", without), (gram, "K.npz", "")):
         option = parser.add_argument
         option("dataset", metavar="DATASET", help=DATASET_HELP)
@@ -285,14 +285,20 @@ def _matrices(commands: Any) -> None:
 
 def _distance(commands: Any) -> None:
     parser = _add(commands, "distance", "distance:run",
-                  "compute the tree edit distance between the neighborhoods of two nodes",
-                  "Reads a data set; prints the distance and the edits, and draws them with --svg.",
+                  "compute the distances between graphs, or between the neighborhoods of two nodes",
+                  "Reads two data sets; prints the distances of the graphs of A to those of B, or writes them to a "
+                  "compressed NumPy file with the array 'D'. With --nodes it reads one data set; prints the tree edit "
+                  "distance and the edits, and draws them with --svg.",
                   "relaxwl distance MUTAG.zip --depth 2 --nodes 0:0 1:5 --svg mapping.svg")
     option = parser.add_argument
-    option("dataset", metavar="DATASET", help=DATASET_HELP)
+    option("dataset", metavar="A", help=DATASET_HELP)
+    option("other", metavar="B", nargs="?", help="other graphs, in one of the same formats")
     option("--depth", type=_whole(0, DEEPEST), default=2, help="depth of the trees (default 2)")
-    option("--nodes", nargs=2, required=True, metavar="GRAPH:NODE",
-           help="two nodes: graph and node, counted from 0, or a graph's name")
+    option("--discount", type=_above_zero(), default=1.0, metavar="W",
+           help="factor of the costs at each deeper level (default 1)")
+    option("-o", "--output", help="file to write, such as D.npz, instead of printing distances of graphs")
+    option("--nodes", nargs=2, metavar="GRAPH:NODE",
+           help="compare two nodes of A: graph and node, counted from 0, or a graph's name")
     option("--edge-labels", action="store_true", help="use edge labels")
     option("--svg", metavar="FILE", help="draw the two trees and the mapping")
     _add_reading_options(parser)
@@ -382,10 +388,14 @@ def _neighbors(commands: Any) -> None:
     parser = _add(commands, "neighbors", "predict:run_neighbors", "find the most similar training graphs",
                   "Reads a model that 'relaxwl fit' wrote and a data set; prints, under the name of each graph, the "
                   "distances (1 minus the similarity that the model uses) and the names of the training graphs "
-                  "nearest to it, for molecules also their SMILES.", "relaxwl neighbors model.rwl new.csv -k 3")
+                  "nearest to it, for molecules also their SMILES. With --distance it reads a data set instead of the "
+                  "model, and prints the nearest graphs of it by the distance between graphs.",
+                  "relaxwl neighbors model.rwl new.csv -k 3")
     option = parser.add_argument
-    option("model_file", metavar="MODEL", help="model file of 'relaxwl fit'")
+    option("model_file", metavar="MODEL", help="model file of 'relaxwl fit', or with --distance a data set")
     option("dataset", metavar="QUERY", help=DATASET_HELP)
+    option("--distance", action="store_true", help="search in the data set MODEL by the cost of turning the nodes of "
+           "graphs, with trees of depth 3, into each other")
     option("-k", "--neighbors", type=_whole(1), default=5, metavar="N", help="number of neighbors (default 5)")
     _add_reading_options(parser)
 

@@ -5,7 +5,8 @@ import scipy.sparse
 from hypothesis import strategies as st
 
 from relaxwl.clustering.barycenter import better_centers
-from relaxwl.distances.transport import GroundCost, transport_distance
+from relaxwl.distances.batch import transport_distance
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import TreeRows
 from strategies import metric_matrices
 

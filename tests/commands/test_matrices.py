@@ -39,8 +39,8 @@ def test_help_lists_kernels_and_their_defaults(command, capsys):
     ]
     assert kernels["cwl"].n_partitions == 24
     without = [name for name, kernel in kernels.items() if not hasattr(kernel, "transform")]
-    assert without == ["wwl"]
-    assert ("wwl and Tanimoto similarity have no features" in printed) == (command == "features")
+    assert without == ["wwl", "tmd"]
+    assert ("wwl, tmd and Tanimoto similarity have no features" in printed) == (command == "features")
 
 
 def test_kernel_writes_a_gram_matrix(dataset, tmp_path):

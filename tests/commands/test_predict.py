@@ -9,7 +9,8 @@ import pytest
 from molecules.small_molecules import ROWS
 from relaxwl._validation import infer_task
 from relaxwl.cli import main
-from relaxwl.datasets import make_egonets, write_parquet
+from relaxwl.datasets import load_tu, make_egonets, write_parquet
+from relaxwl.distances.graphs import GraphDistance
 from relaxwl.explanation.weights import read_target
 
 
@@ -319,3 +320,12 @@ def test_shards_are_fitted_one_at_a_time(tmp_path, capsys):
     assert len(read(output)) == 40
     assert main(["fit", str(shards), "-o", str(tmp_path / "no.rwl"), "--validate", "random"]) == 2
     assert "is a folder of shards: --validate needs a table" in capsys.readouterr().err
+
+
+def test_neighbors_by_distance_need_no_model(dataset, capsys):
+    graphs, _ = load_tu(dataset)
+    assert main(["neighbors", str(dataset), str(dataset), "--distance", "-k", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    distances, places = GraphDistance().fit(graphs).kneighbors(graphs, 2)
+    assert [[one["distance"] for one in each["neighbors"]] for each in found] == distances.tolist()
+    assert found[3]["neighbors"][1]["name"] == f"graph {places[3, 1]}"

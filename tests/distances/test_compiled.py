@@ -9,8 +9,9 @@ import naive
 from distances.problems import KINDS, MASSES, RELATIVE, by_pot, problem, random_ground, random_measure
 from relaxwl.datasets import load_tu
 from relaxwl.distances import _compiled
+from relaxwl.distances.batch import transport_distance
 from relaxwl.distances.pairwise import level_distances
-from relaxwl.distances.transport import GroundCost, transport_distance
+from relaxwl.distances.transport import GroundCost
 from relaxwl.unfolding import leaves, refine
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import naive
 from distances.problems import KINDS, RELATIVE, by_pot, problem, random_ground
-from relaxwl.distances.transport import check_ground, transport_distance
+from relaxwl.distances.batch import transport_distance
+from relaxwl.distances.transport import check_ground
 
 
 def test_whole_problems_are_exact():
@@ -121,8 +122,8 @@ def test_pseudo_metrics_pass_the_check():
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ([1.0], "one mass for each of the 2 points"),
-        ([1.0, 1.0, 1.0], "one mass for each of the 2 points"),
+        ([1.0], "one mass for each of"),
+        ([1.0, 1.0, 1.0], "one mass for each of"),
         ([1.0, -1.0], "at least 0, not -1.0 at point 1"),
         ([np.nan, 1.0], "finite"),
         ([[1.0, 1.0]], "one vector"),

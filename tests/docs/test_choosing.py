@@ -33,6 +33,7 @@ OPTIONS = {
     "WeisfeilerLehman": {"edges": {"edge_labels": True}},
     "WLOptimalAssignment": {"edges": {"edge_labels": True}},
     "WassersteinWL": {"attributes": {"scheme": "continuous"}},
+    "TreeMover": {"attributes": {"cost": ATTRIBUTES}},
 }  # fmt: skip
 KERNELS = {
     "RelaxedWeisfeilerLehman": lambda **options: RelaxedWeisfeilerLehman(2, n_clusters=9, random_state=0, **options),
@@ -41,8 +42,8 @@ KERNELS = {
     **{
         name: getattr(baselines, name)
         for name in (
-            "WLOptimalAssignment", "WassersteinWL", "VertexEdgeHistogram", "PersistentWL", "GradualWL", "ShortestPath",
-            "OddSth", "GraphletSampling",
+            "WLOptimalAssignment", "WassersteinWL", "TreeMover", "VertexEdgeHistogram", "PersistentWL", "GradualWL",
+            "ShortestPath", "OddSth", "GraphletSampling",
         )
     },
 }  # fmt: skip

@@ -17,6 +17,7 @@ from relaxwl._execution import TimeLimitReached, time_limit
 from relaxwl.kernels import baselines
 from relaxwl.kernels.base import BASES, CountKernel, GraphKernel
 from relaxwl.kernels.baselines import GradualWL, GraphletSampling, OddSth, VertexEdgeHistogram, WassersteinWL
+from relaxwl.kernels.baselines.wwl import DistanceKernel
 from relaxwl.kernels.clusters import ClusterKernel
 from relaxwl.kernels.registry import ENTRIES, load_kernel
 from small_graphs import BONDS, collection, random_graphs, shuffled
@@ -47,8 +48,8 @@ NUMBERS_MATTER = (GraphletSampling, OddSth)
 
 
 def continuous(kernel):
-    """Say whether a kernel is that of Wasserstein distances of vectors, which is not positive semidefinite."""
-    return isinstance(kernel, WassersteinWL) and kernel.scheme == "continuous"
+    """Say whether a kernel is that of transport distances of vectors or trees, which is not positive semidefinite."""
+    return isinstance(kernel, DistanceKernel) and getattr(kernel, "scheme", "continuous") == "continuous"
 
 
 @pytest.fixture(scope="module", params=KERNELS)
@@ -271,12 +272,12 @@ def test_small_and_edgeless_graphs(case, labeled):
     assert np.isfinite(fitted.kernel_matrix(graphs)).all()
     unseen = GraphCollection.from_edges([(2, [], ["y", "x"]) if labeled else (2, [])])
     assert fitted.kernel_matrix(unseen, graphs).shape == (1, 3)
-    if not isinstance(case.kernel, WassersteinWL):
+    if not isinstance(case.kernel, DistanceKernel):
         assert fitted.kernel_matrix(GraphCollection.from_edges([]), graphs).shape == (0, 3)
 
 
 def test_labels_must_be_there_where_they_were_fitted(case):
-    if "node_labels" in case.kernel.uses() and not isinstance(case.kernel, (GraphletSampling, WassersteinWL)):
+    if "node_labels" in case.kernel.uses() and not isinstance(case.kernel, (GraphletSampling, DistanceKernel)):
         with pytest.raises(ValueError, match="fitted on labeled graphs, and these graphs are unlabeled"):
             case.fitted.kernel_matrix(collection(random_graphs(3, bonds=BONDS), labeled=False), case.train)
 
@@ -290,7 +291,7 @@ def test_graphs_without_nodes(case):
     assert np.isfinite(matrix).all()
     assert is_psd(matrix)
     is_gaussian = getattr(case.kernel, "gamma", None) is not None
-    assert matrix[0].any() == (is_gaussian or isinstance(case.kernel, WassersteinWL))
+    assert matrix[0].any() == (is_gaussian or isinstance(case.kernel, DistanceKernel))
 
 
 def test_time_limit(case):

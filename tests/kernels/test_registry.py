@@ -15,7 +15,7 @@ from relaxwl.graphs import GraphCollection
 from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import ENTRIES, get_kernel, kernel_names
 
-NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "pwl", "wl-oa", "gwl", "gwl-oa"]
+NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "tmd", "pwl", "wl-oa", "gwl", "gwl-oa"]
 NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "stats-rf", "stats-rf-all"]
 PREDICTORS = ["auto", "molecules"]
 
@@ -71,6 +71,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "gs": (3, 1),
     "sp": (1, 1),
     "wwl": (1, 6),
+    "tmd": (2, 6),
     "pwl": (1, 1),
     "wl-oa": (1, 5),
     "gwl": (4, 10),

@@ -296,7 +296,7 @@ def consumer(run: Callable[[Any, Path], None], *refuses: str) -> Consumer:
     return Consumer(run, frozenset(refuses))
 
 
-INDEFINITE = ("wwl",)  # the Laplacian of Wasserstein distances need not be positive definite
+INDEFINITE = ("wwl", "tmd")  # the Laplacian of Wasserstein distances need not be positive definite
 ORDERED = ("odd-sth",)  # as GraKeL's, which weighs a tree by the first graph that has it
 NOT_KERNELS = ("auto", "molecules", "stats-rf", "stats-rf-all")
 SMALL_SETS = ("few", "identical", "no nodes")

@@ -1,4 +1,4 @@
-"""``relaxwl distance``: tree edit distance between two neighborhoods, and the edit script."""
+"""``relaxwl distance``: distances between graphs, or between two neighborhoods with the edit script."""
 
 import re
 from argparse import Namespace
@@ -9,6 +9,7 @@ from relaxwl._storage import atomic_write
 from relaxwl.commands.console import Console, UserError
 from relaxwl.commands.sources import Source, open_source
 from relaxwl.costs.codebook import check_finite, cost_text
+from relaxwl.distances.graphs import graph_distances
 from relaxwl.distances.tree import tree_edit_distance, tree_edit_mapping
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64
@@ -16,19 +17,32 @@ from relaxwl.unfolding.tree import UnfoldingTree, unfolding_tree
 
 # Maximum size of trees for which an edit script is printed; for larger ones only the distance is.
 MAX_SCRIPT_SIZE = 2000
+# Maximum number of distances of graphs that are printed; more are written to a file.
+MAX_PRINTED = 1000
 WHOLE = re.compile(r"[0-9]+")
 
 
 def run(arguments: Namespace, console: Console) -> None:
-    """Print the distance between two unfolding trees and the edit script."""
+    """Print or write the distances between graphs; or print that of two unfolding trees and the edit script."""
+    if (arguments.nodes is None) == (arguments.other is None):
+        raise UserError("give a second data set, or --nodes with two nodes of the first, and not both")
     source = open_source(arguments.dataset, arguments, console)
+    if arguments.nodes is None:
+        _compare_graphs(source, arguments, console)
+        return
+    if arguments.output:
+        raise UserError(
+            "--output is for distances of graphs; leave it out, or give a second data set instead of --nodes"
+        )
     a, b = (_tree(source, text, arguments) for text in arguments.nodes)
-    distance = tree_edit_distance(a, b)
+    distance = tree_edit_distance(a, b, discount=arguments.discount)
     data = {"dataset": source.name, "depth": arguments.depth, "distance": distance, "sizes": [a.size, b.size]}
     lines = [f"tree edit distance at depth {arguments.depth}: {cost_text(distance)}"]
     for text, tree in zip(arguments.nodes, (a, b), strict=True):
         lines.append(f"  {text}: {tree if tree.size <= 40 else f'a tree of {tree.size} nodes'}")
-    if max(a.size, b.size) <= MAX_SCRIPT_SIZE:
+    if arguments.discount != 1.0:
+        lines.append("(edits are shown without --discount)")
+    elif max(a.size, b.size) <= MAX_SCRIPT_SIZE:
         mapping = tree_edit_mapping(a, b)
         script = mapping.script()
         data["script"] = [str(operation) for operation in script]
@@ -42,6 +56,37 @@ def run(arguments: Namespace, console: Console) -> None:
     else:
         lines.append(f"(the script is shown for trees of up to {MAX_SCRIPT_SIZE} nodes; use a smaller --depth)")
     console.result("\n".join(lines), data)
+
+
+def _compare_graphs(source: Source, arguments: Namespace, console: Console) -> None:
+    """Print or write the distances of the graphs of one data set to those of another."""
+    other = open_source(arguments.other, arguments, console)
+    if arguments.svg:
+        raise UserError("--svg draws two neighborhoods; give --nodes instead of a second data set")
+    distances = graph_distances(
+        source.graphs, other.graphs, depth=arguments.depth, discount=arguments.discount,
+        edge_labels=arguments.edge_labels, n_jobs=arguments.jobs,
+    )  # fmt: skip
+    names = [each.full_names() or [str(place) for place in range(len(each.graphs))] for each in (source, other)]
+    shape = f"{distances.shape[0]} × {distances.shape[1]} distances at depth {arguments.depth}"
+    if arguments.output:
+        with atomic_write(arguments.output) as file:
+            np.savez_compressed(file, D=distances, names=np.array(names[0]), other_names=np.array(names[1]))
+        summary = {"output": arguments.output, "shape": list(distances.shape)}
+        console.result(f"{shape} written to {arguments.output}", summary)
+        return
+    if distances.size > MAX_PRINTED:
+        raise UserError(f"{shape} are too many to print; write them to a file with -o D.npz")
+    console.note(f"graph of {source.name}, graph of {other.name}, distance at depth {arguments.depth}")
+    rows = [
+        (a, b, distance)
+        for a, row in zip(names[0], distances.tolist(), strict=True)
+        for b, distance in zip(names[1], row, strict=True)
+    ]
+    console.result(
+        "\n".join(f"{a}\t{b}\t{cost_text(distance)}" for a, b, distance in rows),
+        [{"graph": a, "other": b, "distance": distance} for a, b, distance in rows],
+    )
 
 
 def _tree(source: Source, text: str, arguments: Namespace) -> UnfoldingTree:

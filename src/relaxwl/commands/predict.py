@@ -24,8 +24,9 @@ from relaxwl.commands.sources import (
 )
 from relaxwl.datasets.molecules import read_targets
 from relaxwl.datasets.smiles import MoleculeCollection, MoleculeError
+from relaxwl.distances.graphs import GraphDistance
 from relaxwl.distributed.shards import MANIFEST, ShardedCollection
-from relaxwl.graphs.arrays import Int64
+from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.persistence import read_value
 from relaxwl.learning.scoring import get_score
 from relaxwl.molecules import MoleculeClassifier, MoleculeRegressor
@@ -166,15 +167,24 @@ def run_predict(arguments: Namespace, console: Console) -> None:
 
 
 def run_neighbors(arguments: Namespace, console: Console) -> None:
-    """Print the training graphs that are most similar to each graph."""
-    model, source = _opened(arguments, console)
-    nearest = _nearest(model, _objects(model, source, source.readable), arguments.neighbors)
+    """Print the training graphs that are most similar to each graph; with --distance, the nearest of a data set."""
+    things = "graphs"
+    if arguments.distance:
+        known, source = (open_source(each, arguments, console) for each in (arguments.model_file, arguments.dataset))
+        search = GraphDistance(n_jobs=arguments.jobs).fit(known.graphs)
+        found_in = search.kneighbors(source.graphs, min(arguments.neighbors, len(known.graphs)))
+        nearest = _named(*found_in, known.full_names() or [None] * len(known.graphs), "graph")
+    else:
+        model, source = _opened(arguments, console)
+        nearest = _nearest(model, _objects(model, source, source.readable), arguments.neighbors)
+        things = f"training {model.things}"
     called = source.full_names() or range(len(source.graphs))
     found = list(zip([called[place] for place in source.readable.tolist()], nearest, strict=True))
     lines = [
         line for name, near in found for line in (str(name), *(f"  {distance:.4f}  {one}" for distance, one in near))
     ]
-    console.note(f"under each name: distance (1 minus similarity) and name of the nearest training {model.things}")
+    meaning = "" if arguments.distance else " (1 minus similarity)"
+    console.note(f"under each name: distance{meaning} and name of the nearest {things}")
     console.result(
         "\n".join(lines),
         [
@@ -231,8 +241,13 @@ def _nearest(model: Any, graphs: Any, n_neighbors: int) -> list[list[tuple[float
     """Return distance and name of the nearest training objects."""
     distances, places = model.kneighbors(graphs, min(n_neighbors, model.n_objects_in_))
     names = model.names_ or [None] * model.n_objects_in_
+    return _named(distances, places, names, "training graph")
+
+
+def _named(distances: Float64, places: Int64, names: Any, thing: str) -> list[list[tuple[float, str]]]:
+    """Return distances and names row by row; a graph without a name is a ``thing`` with its number."""
     return [
-        [(far, names[place] or f"training graph {place}") for far, place in zip(*row, strict=True)]
+        [(far, names[place] or f"{thing} {place}") for far, place in zip(*row, strict=True)]
         for row in zip(distances.tolist(), places.tolist(), strict=True)
     ]
 

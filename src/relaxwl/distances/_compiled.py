@@ -5,9 +5,10 @@ the last point of ``ground`` (see `point_cost`), which no measure stores. The di
 the cheapest transport after the lighter one has been padded at ⊥.
 
 Because the ground cost is a pseudo-metric, mass that both measures have at a point may stay where it is. So a pair is
-first reduced to its difference (`load_difference`), and the remaining small dense problem is solved in closed form or
-by successive shortest paths (`solve_loaded`). This is done in three scratch arrays that a batch allocates once. Rows
-with few units of mass are solved by another method (`unit_block`), hundreds of pairs at a time.
+first reduced to its difference (`load_difference`), and the remaining dense problem is solved in closed form, by
+successive shortest paths if it is small, or by the network simplex method (`solve_loaded`). This is done in three
+scratch arrays that a batch allocates once. Rows with few units of mass are solved by another method (`unit_block`),
+hundreds of pairs at a time.
 
 Masses and costs are float64. Results for integers are exact as long as totals stay below 2**50.
 """
@@ -120,6 +121,18 @@ class UnitRows(NamedTuple):
     rows: Any
     used: Any
 
+
+# Number of arcs from which on the simplex method is faster than shortest paths, and the same if a bound may end the
+# search for paths early.
+SIMPLEX_ARCS, BOUNDED_ARCS = 128, 576
+# Columns of the simplex method's tree: parent, first child, next and previous sibling, depth. The last row is for no
+# node. Numbers are unsigned: compiled code would test all others for being negative before each access, which costs a
+# sixth of the time.
+PARENT, CHILD, AFTER, BEFORE, DEPTH = range(5)
+# Number of sources whose arcs are compared to choose one to enter the tree, and of pivots per node before giving up.
+PRICED_ROWS, MAX_PIVOTS = 6, 100
+# Share of the largest cost below which a reduced cost is rounding, and a share that is more than any rounding of sums.
+ROUNDING, SLACK = 2.0**-49, 1e-12
 
 # Rows of the scratch arrays. `vectors` (float64, 8 × side):
 SUPPLY, DEMAND, LEFT_SUPPLY, LEFT_DEMAND, SOURCE_PRICE, SINK_PRICE, SINK_LENGTH, SOURCE_LENGTH = range(8)
@@ -416,6 +429,224 @@ def successive_paths(cutoff, vectors, indices, tables):
 
 
 @njit(nogil=True, cache=True)
+def hang(node, parent, tree):
+    """Make `node` the first child of `parent`."""
+    head = tree[parent, CHILD]
+    tree[node, PARENT] = parent
+    tree[node, AFTER] = head
+    tree[node, BEFORE] = len(tree) - 1
+    tree[head, BEFORE] = node
+    tree[parent, CHILD] = node
+
+
+@njit(nogil=True, cache=True)
+def cut(node, tree):
+    """Take `node` out of the children of its parent."""
+    after, before = tree[node, AFTER], tree[node, BEFORE]
+    if before < len(tree) - 1:
+        tree[before, AFTER] = after
+    else:
+        tree[tree[node, PARENT], CHILD] = after
+    tree[after, BEFORE] = before
+
+
+@njit(nogil=True, cache=True)
+def tree_arc(node, other, n_sources, n_sinks):
+    """Return the arc, as an index of sources × sinks, between two nodes; sinks are numbered after the sources."""
+    return min(node, other) * n_sinks + max(node, other) - n_sources
+
+
+@njit(nogil=True, cache=True)
+def price_below(top, n_sources, n_sinks, tree, prices, costs, queue):
+    """Write depths and prices of all nodes below `top`, so that tree arcs have reduced cost zero; ``queue`` is scratch.
+
+    A price is computed from that of the parent, not changed by a difference, so rounding errors do not add up. Nodes
+    are visited level by level, for which the processor predicts branches better than for a search in depth.
+    """
+    queue[0] = top
+    n_done, n_found = 0, 1
+    while n_done < n_found:
+        node = queue[n_done]
+        n_done += 1
+        depth, price = tree[node, DEPTH] + 1, prices[node]
+        child = tree[node, CHILD]
+        while child < len(tree) - 1:
+            tree[child, DEPTH] = depth
+            prices[child] = costs[tree_arc(child, node, n_sources, n_sinks)] - price
+            queue[n_found] = child
+            n_found += 1
+            child = tree[child, AFTER]
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def least_gap(costs, prices):
+    """Return the least difference of costs and prices."""
+    least = np.inf
+    for j in range(len(costs)):
+        least = min(least, costs[j] - prices[j])
+    return least
+
+
+@njit(nogil=True, cache=True)
+def place_of_gap(costs, prices, gap):
+    """Return the first place of a difference of costs and prices, which `least_gap` has found."""
+    j = 0
+    while costs[j] - prices[j] != gap:
+        j += 1
+    return j
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def largest_of(values):
+    """Return the largest of some numbers of at least 0."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, value)
+    return largest
+
+
+@njit(nogil=True, cache=True)
+def start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs):
+    """Write a spanning tree with a feasible flow and return its root: sources in turn fill the sinks nearest to them.
+
+    Distances are taken relative to the nearest source of a sink. Sources that lose most by their second choice come
+    first. Each step exhausts a source, which becomes a child of the sink, or a sink, which becomes a child of the
+    source; the last sink is the root. If a step exhausts both, the source stays, so that all arcs without flow lead
+    from a child that is a source. Such a tree is called strongly feasible.
+    """
+    gaps, regrets = np.empty(n_sinks), np.empty(n_sources)
+    gaps[:] = costs[:n_sinks]
+    for i in range(1, n_sources):
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        for j in range(n_sinks):
+            gaps[j] = row[j] if row[j] < gaps[j] else gaps[j]
+    for i in range(n_sources):
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        least, second = np.inf, np.inf
+        for j in range(n_sinks):
+            gap = row[j] - gaps[j]
+            second = min(second, max(gap, least))
+            least = min(least, gap)
+        regrets[i] = least - second if n_sinks > 1 else 0.0
+    need = prices[n_sources:]  # not in use yet
+    need[:] = vectors[DEMAND, :n_sinks]
+    tree[:, CHILD] = len(tree) - 1
+    n_live, last = n_sinks, 0
+    order = np.argsort(regrets)
+    for step in range(n_sources):
+        i = order[step]
+        left = vectors[SUPPLY, i]
+        row = costs[i * n_sinks : (i + 1) * n_sinks]
+        while True:
+            j = place_of_gap(row, gaps, least_gap(row, gaps))
+            # The last source fills all sinks that are left, even if rounding has made it too small.
+            if n_live == 1 or (left < need[j] and step < n_sources - 1):
+                flows[i] = max(left, 0.0)
+                need[j] -= left
+                hang(np.uint32(i), np.uint32(n_sources + j), tree)
+                last = j
+                break
+            flows[n_sources + j] = need[j]
+            left -= need[j]
+            hang(np.uint32(n_sources + j), np.uint32(i), tree)
+            n_live -= 1
+            gaps[j] = -np.inf  # never the nearest again
+    root = n_sources + last
+    prices[root] = 0.0
+    tree[root, PARENT], tree[root, DEPTH] = n_sources + n_sinks, 0
+    return root
+
+
+@njit(nogil=True, cache=True)
+def pivot(source, sink, n_sources, tree, flows):
+    """Send flow along an arc outside the tree, from `source` to `sink`, and put it into the tree; return the new child.
+
+    The arc closes a cycle with the tree. Flow is sent around it until an arc of the tree is empty, which leaves the
+    tree. Of several, it is the last one in the direction of the flow from where the cycle is nearest to the root: so
+    the tree stays strongly feasible, and no sequence of pivots without flow comes back to the same tree.
+    """
+    a, b = source, sink
+    amount, leaving, below_source = np.inf, np.uint32(0), True
+    while a != b:
+        depth_a, depth_b = tree[a, DEPTH], tree[b, DEPTH]
+        if depth_a >= depth_b:
+            if a < n_sources and flows[a] < amount:
+                amount, leaving, below_source = flows[a], a, True
+            a = tree[a, PARENT]
+        if depth_b >= depth_a:
+            if b >= n_sources and flows[b] <= amount:
+                amount, leaving, below_source = flows[b], b, False
+            b = tree[b, PARENT]
+    join = a
+    node = source
+    while node != join:
+        flows[node] += -amount if node < n_sources else amount
+        node = tree[node, PARENT]
+    node = sink
+    while node != join:
+        flows[node] += -amount if node >= n_sources else amount
+        node = tree[node, PARENT]
+    # The branch that is cut off hangs on the new arc: the path from there to the leaving arc is turned around.
+    top, parent = (source, sink) if below_source else (sink, source)
+    node, flow = top, amount
+    while True:
+        old_parent, old_flow = tree[node, PARENT], flows[node]
+        cut(node, tree)
+        hang(node, parent, tree)
+        flows[node] = flow
+        if node == leaving:
+            return top
+        parent, node, flow = node, old_parent, old_flow
+
+
+@njit(nogil=True, cache=True)
+def network_simplex(vectors, indices, tables):
+    """Solve the loaded problem and return its cost; the flow is left in ``tables[FLOW]``.
+
+    Arcs with negative reduced cost enter a spanning tree one after the other until there are none: then the prices
+    prove that the flow is optimal, up to rounding. If rounding prevents that, the problem is solved by shortest paths.
+    """
+    n_sources, n_sinks = indices[SIZES, 0], indices[SIZES, 1]
+    n_nodes = n_sources + n_sinks
+    costs = tables[COST]
+    tree = np.empty((n_nodes + 1, 8), np.uint32)
+    flows, prices = np.empty(n_nodes), np.empty(n_nodes)
+    queue = np.empty(n_nodes, np.uint32)
+    root = start_tree(n_sources, n_sinks, vectors, tree, flows, prices, costs)
+    price_below(root, n_sources, n_sinks, tree, prices, costs, queue)
+    sink_prices = prices[n_sources:]
+    tolerance = ROUNDING * largest_of(costs[: n_sources * n_sinks])
+    best, least, source, n_seen, n_pivots, i = -tolerance, 0.0, -1, 0, 0, 0
+    while n_seen < n_sources or source >= 0:
+        # Sources take turns. The arc with the least reduced cost of a few of them enters.
+        gap = least_gap(costs[i * n_sinks : (i + 1) * n_sinks], sink_prices)
+        if gap - prices[i] < best:
+            best, least, source = gap - prices[i], gap, i
+        n_seen += 1
+        i = i + 1 if i + 1 < n_sources else 0
+        if source < 0 or n_seen < min(PRICED_ROWS, n_sources):
+            continue
+        sink = place_of_gap(costs[source * n_sinks : (source + 1) * n_sinks], sink_prices, least)
+        top = pivot(np.uint32(source), np.uint32(n_sources + sink), n_sources, tree, flows)
+        parent = tree[top, PARENT]
+        tree[top, DEPTH] = tree[parent, DEPTH] + 1
+        prices[top] = costs[tree_arc(top, parent, n_sources, n_sinks)] - prices[parent]
+        price_below(top, n_sources, n_sinks, tree, prices, costs, queue)
+        best, source, n_seen, n_pivots = -tolerance, -1, 0, n_pivots + 1
+        if n_pivots > MAX_PIVOTS * n_nodes:
+            return successive_paths(np.inf, vectors, indices, tables)
+    tables[FLOW, : n_sources * n_sinks] = 0.0
+    total = 0.0
+    for node in range(n_nodes):
+        # Sums of real masses may leave a residue below zero.
+        if tree[node, PARENT] < n_nodes and flows[node] > 0.0:
+            arc = tree_arc(node, tree[node, PARENT], n_sources, n_sinks)
+            tables[FLOW, arc] = flows[node]
+            total += flows[node] * costs[arc]
+    return total
+
+
+@njit(nogil=True, cache=True)
 def solve_loaded(cutoff, vectors, indices, tables):
     """Return the cost of the loaded problem, in closed form if there is one; then no flow is written.
 
@@ -435,7 +666,13 @@ def solve_loaded(cutoff, vectors, indices, tables):
         return two_rows(tables, 1, 2, vectors[DEMAND, 0], vectors, SUPPLY, n_sources)
     if n_sources == 0 or n_sinks == 0:
         return 0.0
-    return successive_paths(cutoff, vectors, indices, tables)
+    if n_sources * n_sinks < (SIMPLEX_ARCS if cutoff == np.inf else BOUNDED_ARCS):
+        return successive_paths(cutoff, vectors, indices, tables)
+    if cutoff < np.inf:
+        dual = start_flow(vectors, indices, tables)
+        if dual > cutoff:
+            return dual
+    return network_simplex(vectors, indices, tables)
 
 
 @njit(nogil=True, cache=True)
@@ -452,6 +689,90 @@ def pair_distance(points_a, masses_a, points_b, masses_b, ground, cutoff):
     spans = (0, len(points_a), 0, len(points_b))
     load_difference(points_a, masses_a, points_b, masses_b, spans, blank_point(ground), vectors, indices)
     return loaded_distance(ground, cutoff, vectors, indices, tables)
+
+
+class Measures(NamedTuple):
+    """Rows without roots, and the values of 1-Lipschitz functions, (n rows, n functions)."""
+
+    indptr: Any
+    points: Any
+    counts: Any
+    values: Any
+
+
+class Found(NamedTuple):
+    """The nearest rows found: distances, ascending, and numbers, (n rows, k) each; both are written."""
+
+    distances: Any
+    numbers: Any
+
+
+@njit(nogil=True, cache=True)
+def lower_bounds(row, x, y, ground, largest, near, bounds):
+    """Write a lower bound of the distance of a row of x to each row of y; ``near`` (one for each point) is scratch.
+
+    The better of two bounds: each mass of y comes from the nearest point of the row, or from ⊥ if y is heavier, and
+    what the row has more goes to ⊥; and the largest gap between the values of 1-Lipschitz functions. Both are lowered
+    by more than their rounding errors.
+    """
+    blank = len(near) - 1
+    indptr, points, counts, values = y  # named tuples cost reference counts in loops
+    own = x.values[row]
+    near[:] = np.inf
+    total = 0.0
+    for entry in range(x.indptr[row], x.indptr[row + 1]):
+        total += x.counts[entry]
+        costs = ground[x.points[entry]]
+        for point in range(len(near)):
+            cost = float(costs[point])
+            near[point] = cost if cost < near[point] else near[point]
+    for other in range(len(bounds)):
+        mass = 0.0
+        for entry in range(indptr[other], indptr[other + 1]):
+            mass += counts[entry]
+        bound = (total - mass) * near[blank] if total > mass else 0.0
+        for entry in range(indptr[other], indptr[other + 1]):
+            least = near[points[entry]]
+            if mass > total:
+                least = min(least, float(ground[blank, points[entry]]))
+            bound += counts[entry] * least
+        for place in range(len(own)):
+            bound = max(bound, abs(own[place] - values[other, place]))
+        bounds[other] = (1.0 - SLACK) * bound - SLACK * (total + mass) * largest
+
+
+@njit(nogil=True, cache=True)
+def nearest_rows(start, stop, x, y, ground, largest, found):
+    """Find the nearest rows of y for the rows ``start`` to ``stop - 1`` of x, without their roots.
+
+    Rows of y are compared in ascending order of their bounds, until the next one exceeds the distance of the last
+    neighbor; ties go to the lower number.
+    """
+    n_rows, k = len(y.indptr) - 1, found.distances.shape[1]
+    vectors, indices, tables = make_scratch(max(widest_row(x.indptr), widest_row(y.indptr)))
+    blank = ground.shape[0] - 1
+    near, bounds = np.empty(blank + 1), np.empty(n_rows)
+    for row in range(start, stop):
+        distances, numbers = found.distances[row], found.numbers[row]
+        lower_bounds(row, x, y, ground, largest, near, bounds)
+        while True:
+            number = np.argmin(bounds)
+            cutoff = distances[k - 1] * (1.0 + SLACK)
+            if bounds[number] > cutoff or bounds[number] == np.inf:
+                break
+            bounds[number] = np.inf
+            spans = (x.indptr[row], x.indptr[row + 1], y.indptr[number], y.indptr[number + 1])
+            load_difference(x.points, x.counts, y.points, y.counts, spans, blank, vectors, indices)
+            distance = loaded_distance(ground, cutoff, vectors, indices, tables)
+            place = k
+            while place > 0 and (
+                distance < distances[place - 1] or (distance == distances[place - 1] and number < numbers[place - 1])
+            ):
+                place -= 1
+            for later in range(k - 1, place, -1):
+                distances[later], numbers[later] = distances[later - 1], numbers[later - 1]
+            if place < k:
+                distances[place], numbers[place] = distance, number
 
 
 @njit(nogil=True, cache=True)
@@ -588,7 +909,11 @@ def pair_plan(points_a, masses_a, points_b, masses_b, ground):
     load_costs(ground, indices, tables)
     n_sources = indices[SIZES, 0]
     n_sinks = indices[SIZES, 1]
-    cost = successive_paths(np.inf, vectors, indices, tables) if n_sources > 0 and n_sinks > 0 else 0.0
+    cost = 0.0
+    if n_sources * n_sinks >= SIMPLEX_ARCS:
+        cost = network_simplex(vectors, indices, tables)
+    elif n_sources > 0 and n_sinks > 0:
+        cost = successive_paths(np.inf, vectors, indices, tables)
     arcs = np.flatnonzero(tables[FLOW, : n_sources * n_sinks])
     sources = np.empty(len(arcs), np.int64)
     sinks = np.empty(len(arcs), np.int64)

@@ -5,8 +5,8 @@ with few units of mass are matched unit by unit, hundreds of pairs at a time (ab
 solved one by one (about a microsecond each).
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._execution import map_chunks, spans
 from relaxwl._memory import check_memory
-from relaxwl._validation import check_integer
+from relaxwl._progress import ProgressBar, is_watched
+from relaxwl._validation import check_integer, check_number
 from relaxwl.costs import EditCost
 from relaxwl.costs.codebook import UniformCosts, check_finite
 from relaxwl.costs.edit_cost import checked_cost
@@ -34,8 +35,11 @@ MAX_UNITS = 9
 CHUNK_PAIRS = 1 << 14
 # The same for lists of pairs; k-means needs a few thousand pairs at a time.
 CHUNK_LISTED = 1 << 10
+# Number of seconds after which progress is shown to whoever watches.
+PATIENCE = 3.0
 
 Task = Callable[[], None]
+Discount = float | Sequence[float]
 
 
 def tree_distances(
@@ -46,6 +50,7 @@ def tree_distances(
     n_jobs: int | None = None,
     *,
     edge_labels: bool = False,
+    discount: Discount = 1.0,
 ) -> Any:
     """Return the exact tree edit distances between unfolding trees of nodes.
 
@@ -66,6 +71,9 @@ def tree_distances(
         Number of threads; the result does not depend on it.
     edge_labels : bool, default=False
         Whether edge labels are used.
+    discount : float or sequence of ``depth`` floats, default=1.0
+        Factor > 0 of the cost of everything below the children of a node, once more at each level; or a factor for each
+        level, that of the children of the root first.
 
     Returns
     -------
@@ -95,24 +103,13 @@ def tree_distances(
     >>> ids
     array([0, 1, 1, 0], dtype=int32)
     """
-    depth, cost = check_integer("depth", depth), checked_cost(cost)
-    collection = as_collection(graphs).seen("both", edge_labels=edge_labels)
-    edge_labels = edge_labels or collection.directed  # the direction of an arc is the label of its entry now
-    roots, node_costs = RootEncoding.fit(collection, cost).encode(collection)
-    edges = EdgeEncoding.fit(collection, cost, edge_labels)
-    edge_codes, edge_costs = edges.encode(collection, node_costs)
-    level, ids = leaves(roots)
-    levels = [level]
-    for _ in range(depth):
-        level, ids = refine(
-            collection, roots, ids, len(level), edge_codes=edge_codes, n_edge_codes=edges.n_codes, n_jobs=n_jobs
-        )
-        levels.append(level)
+    collection = as_collection(graphs)
+    trees = DistinctTrees.of(collection, depth, checked_cost(cost), edge_labels, discount, n_jobs)
     positions = np.empty(0, np.int64)
     if nodes is not None:
-        wanted, positions = np.unique(ids[_node_numbers(collection, nodes)], return_inverse=True)
-        levels = occurring(levels, wanted)
-    sizes = [0.0, *level_bytes(levels, node_costs, edge_costs)]
+        wanted, positions = np.unique(trees.ids[_node_numbers(collection, nodes)], return_inverse=True)
+        trees = replace(trees, levels=occurring(trees.levels, wanted)[0])
+    sizes = [0.0, *level_bytes(trees.levels, trees.node_costs, trees.edge_costs, trees.discounts)]
     check_memory(
         max(before + after for before, after in pairwise(sizes)) + 8.0 * len(positions) ** 2,
         "the distances",
@@ -120,15 +117,89 @@ def tree_distances(
         "RelaxedWeisfeilerLehman(approximate=True)",
     )
     distances: NDArray[Any] = np.zeros((1, 1), np.uint8)
-    for level in levels:
-        distances = level_distances(level, GroundCost(distances, node_costs, edge_costs), n_jobs)
+    for level in range(len(trees.levels)):
+        distances = level_distances(trees.levels[level], trees.ground(level, distances), n_jobs, watched=True)
     if nodes is None:
-        return distances[:-1, :-1], ids
+        return distances[:-1, :-1], trees.ids
     return distances[np.ix_(positions, positions)].astype(np.float64)
 
 
-def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> list[TreeRows]:
-    """Keep only the wanted trees of the last depth, and the trees of other depths that occur below them."""
+@dataclass(frozen=True, eq=False)
+class DistinctTrees:
+    """The distinct trees of all depths in some graphs, with the costs of edits.
+
+    Attributes
+    ----------
+    levels : list of TreeRows
+        The trees of depth 0, 1, ...
+    ids : int32 array (n_nodes,)
+        The tree of the largest depth of each node.
+    node_costs, edge_costs : arrays or UniformCosts
+        Costs between root codes and between edge codes, ⊥ last; no edge costs if edges are not used.
+    discounts : list of float
+        Factor of the distances below the root of a tree of depth 1, 2, ...
+    """
+
+    levels: list[TreeRows]
+    ids: NDArray[np.int32]
+    node_costs: Float64 | UniformCosts
+    edge_costs: Float64 | None
+    discounts: list[float]
+
+    @classmethod
+    def of(
+        cls,
+        graphs: GraphCollection,
+        depth: int,
+        cost: EditCost,
+        edge_labels: bool,
+        discount: Discount,
+        n_jobs: int | None,
+        roots: tuple[NDArray[np.int32], Float64] | None = None,
+    ) -> "DistinctTrees":
+        """Find the trees; codes of the roots and costs between them may be given instead of their edit costs."""
+        depth = check_integer("depth", depth)
+        discounts = checked_discounts(discount, depth)[::-1]
+        graphs = graphs.seen("both", edge_labels=edge_labels)
+        edge_labels = edge_labels or graphs.directed  # the direction of an arc is the label of its entry now
+        codes, node_costs = RootEncoding.fit(graphs, cost).encode(graphs) if roots is None else roots
+        edges = EdgeEncoding.fit(graphs, cost, edge_labels)
+        edge_codes, edge_costs = edges.encode(graphs, node_costs)
+        level, ids = leaves(codes)
+        levels = [level]
+        for _ in range(depth):
+            level, ids = refine(
+                graphs, codes, ids, len(level), edge_codes=edge_codes, n_edge_codes=edges.n_codes, n_jobs=n_jobs
+            )
+            levels.append(level)
+        return cls(levels, ids, node_costs, edge_costs, discounts)
+
+    def ground(self, level: int, children: NDArray[Any]) -> GroundCost:
+        """Return the ground of the trees of a level from the distances between those below, ⊥ last."""
+        factor = self.discounts[level - 1] if level else 1.0
+        if factor == 1.0:
+            return GroundCost(children, self.node_costs, self.edge_costs)
+        edges = None if self.edge_costs is None else factor * self.edge_costs
+        return GroundCost(factor * children.astype(np.float64), self.node_costs, edges)
+
+
+def checked_discounts(discount: Discount, depth: int) -> list[float]:
+    """Return the factor of each level below the root, as many as the depth.
+
+    >>> checked_discounts(0.5, 2), checked_discounts([1, 2], 2)
+    ([0.5, 0.5], [1.0, 2.0])
+    """
+    factors = [discount] * depth if np.ndim(discount) == 0 else list(np.asarray(discount).tolist())
+    if len(factors) != depth:
+        raise ValueError(f"discount must be a number, or one for each of {depth} levels below the root, not {discount}")
+    return [check_number("discount", factor) for factor in factors]
+
+
+def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> tuple[list[TreeRows], NDArray[Any]]:
+    """Keep only the wanted trees of the last depth, and the trees of other depths that occur below them.
+
+    Also return the trees that occur below those of the first depth, which are renumbered in this order.
+    """
     kept: list[TreeRows] = []
     for level in reversed(levels):
         rows = level.take(wanted)
@@ -136,24 +207,31 @@ def occurring(levels: list[TreeRows], wanted: NDArray[Any]) -> list[TreeRows]:
         wanted, renamed = np.unique(children, return_inverse=True)
         points = (edges * len(wanted) + renamed).astype(np.int32)
         kept.append(replace(rows, points=points, n_children=len(wanted)))
-    return kept[::-1]
+    return kept[::-1], wanted
 
 
-def level_bytes(rows: list[TreeRows], node_costs: Float64 | UniformCosts, edge_costs: Float64 | None) -> list[float]:
+def level_bytes(
+    rows: list[TreeRows],
+    node_costs: Float64 | UniformCosts,
+    edge_costs: Float64 | None,
+    discounts: Sequence[float] | None = None,
+) -> list[float]:
     """Return the memory in bytes of the distances between the distinct trees of each depth, before any is computed.
 
-    The cost of deleting a tree bounds its distances, and so determines their type.
+    The cost of deleting a tree bounds its distances, and so determines their type. ``discounts`` are the factors of the
+    costs below the roots at depth 1, 2, ..., by default 1.
     """
-    whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs))
+    factors = np.ones(len(rows)) if discounts is None else np.array([1.0, *discounts])
+    whole = is_whole(node_costs) and (edge_costs is None or is_whole(edge_costs)) and is_whole(factors)
     edge_blank = 0.0 if edge_costs is None else float(edge_costs[:-1, -1].max(initial=0))
     largest_edge = 0.0 if edge_costs is None else float(edge_costs.max(initial=0))
     sizes = []
     blank = np.zeros(1)
     for depth, level in enumerate(rows):
         with np.errstate(over="ignore"):
-            deletion = blank[level.points % max(1, level.n_children)] + edge_blank
+            deletion = factors[depth] * (blank[level.points % max(1, level.n_children)] + edge_blank)
             blank = node_costs[level.roots, -1] + level.sums(level.counts * deletion)
-        largest = 2 * float(blank.max(initial=0)) + largest_edge
+        largest = 2 * float(blank.max(initial=0)) + float(factors[depth]) * largest_edge
         check_finite(largest, depth)
         item = whole_dtype(largest).itemsize if whole else 8
         sizes.append(float(item) * (len(level) + 1) ** 2)
@@ -181,7 +259,9 @@ def _node_numbers(graphs: GraphCollection, nodes: ArrayLike) -> Int64:
     return np.asarray(graphs.offsets[graph] + node, np.int64)
 
 
-def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+def row_distances(
+    rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs: int | None = None, watched: bool = False
+) -> NDArray[Any]:
     """Return the exact distances of all rows of one set to all rows of another.
 
     Parameters
@@ -192,6 +272,8 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
         Pseudo-metrics over their points and roots. They are not checked here.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    watched : bool, default=False
+        Whether progress is shown after a few seconds.
 
     Returns
     -------
@@ -201,7 +283,7 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
     """
     (rows_a, rows_b), ground = _listed_roots((rows_a, rows_b), ground)
     if len(rows_a) > len(rows_b):
-        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs).T
+        return row_distances(rows_b, rows_a, replace(ground, roots=np.asarray(ground.roots).T), n_jobs, watched).T
     masses = max(float(rows.masses.max(initial=0)) for rows in (rows_a, rows_b))
     whole = rows_a.counts.dtype.kind in "iu" and rows_b.counts.dtype.kind in "iu"
     dtype = distance_dtype(ground, masses) if whole else np.dtype(np.float64)
@@ -210,13 +292,15 @@ def row_distances(rows_a: TreeRows, rows_b: TreeRows, ground: GroundCost, n_jobs
     few_a, many_a = _split_by_units(rows_a)
     few_b, many_b = _split_by_units(rows_b)
     tasks = _unit_tasks(rows_a, few_a, rows_b, few_b, ground, out)
-    tasks += _single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b)), ground, out)
-    tasks += _single_tasks(rows_a, few_a, rows_b, many_b, ground, out)
-    map_chunks(lambda task: task(), tasks, n_jobs)
+    tasks += single_tasks(rows_a, many_a, rows_b, np.arange(len(rows_b)), ground, out)
+    tasks += single_tasks(rows_a, few_a, rows_b, many_b, ground, out)
+    run_tasks(tasks, n_jobs, watched)
     return out
 
 
-def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = None) -> NDArray[Any]:
+def level_distances(
+    rows: TreeRows, ground: GroundCost, n_jobs: int | None = None, watched: bool = False
+) -> NDArray[Any]:
     """Return the distances between all rows of one set, and of each to the empty tree: the next ground.
 
     Parameters
@@ -227,6 +311,8 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
         Distances between the trees of the depth below, and edit costs between root codes, the blank last in both.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    watched : bool, default=False
+        Whether progress is shown after a few seconds.
 
     Returns
     -------
@@ -253,21 +339,51 @@ def level_distances(rows: TreeRows, ground: GroundCost, n_jobs: int | None = Non
     dtype = distance_dtype(ground, mass, 2 * float(to_blank.max(initial=0)))
     out = np.empty((len(rows) + 1, len(rows) + 1), dtype)
     ground = ground.in_type(dtype)
-    few, many = _split_by_units(rows)
-    tasks = _unit_tasks(rows, few, rows, few, ground, out)
-    tasks += _single_tasks(rows, many, rows, few, ground, out)
-    tasks += _single_tasks(rows, many, rows, many, ground, out, triangle=True)
-    map_chunks(lambda task: task(), tasks, n_jobs)
-    out[np.ix_(few, many)] = out[np.ix_(many, few)].T
-    # The last digit of sums of real costs depends on the order of terms, so only one triangle is used.
-    mirror(out.T)
-    np.fill_diagonal(out, 0)
+    fill_symmetric(rows, ground, out[:-1, :-1], n_jobs, watched)
+    out[-1, -1] = 0
     out[:-1, -1] = out[-1, :-1] = to_blank
     return out
 
 
+def fill_symmetric(
+    rows: TreeRows, ground: GroundCost, out: NDArray[Any], n_jobs: int | None = None, watched: bool = False
+) -> None:
+    """Write the distances between all rows of one set into a square array, each pair computed once."""
+    few, many = _split_by_units(rows)
+    tasks = _unit_tasks(rows, few, rows, few, ground, out)
+    tasks += single_tasks(rows, many, rows, few, ground, out)
+    tasks += single_tasks(rows, many, rows, many, ground, out, triangle=True)
+    run_tasks(tasks, n_jobs, watched)
+    out[np.ix_(few, many)] = out[np.ix_(many, few)].T
+    # The last digit of sums of real costs depends on the order of terms, so only one triangle is used.
+    mirror(out.T)
+    np.fill_diagonal(out, 0)
+
+
+def run_tasks(tasks: Sequence[Task], n_jobs: int | None, watched: bool) -> None:
+    """Run tasks on threads; ``watched`` shows the progress in terminals if that takes more than a few seconds."""
+    options: dict[str, Any] = {
+        "verbose": int(watched and is_watched()),
+        "every": PATIENCE,
+        "leave": False,
+        "delay": PATIENCE,
+    }
+    with ProgressBar("distances", len(tasks), **options) as progress:
+
+        def run(task: Task) -> None:
+            task()
+            progress.add(1, "distances")
+
+        map_chunks(run, tasks, n_jobs)
+
+
 def paired_distances(
-    rows_a: TreeRows, rows_b: TreeRows, pairs: NDArray[np.integer], ground: GroundCost, n_jobs: int | None = None
+    rows_a: TreeRows,
+    rows_b: TreeRows,
+    pairs: NDArray[np.integer],
+    ground: GroundCost,
+    n_jobs: int | None = None,
+    watched: bool = False,
 ) -> Float64:
     """Return the exact distance of each pair (row of a, row of b): `pairs` is (n, 2), the result float64 (n,)."""
     pairs = np.ascontiguousarray(pairs, np.int64)
@@ -277,7 +393,7 @@ def paired_distances(
         partial(work, pairs[start:stop], ground.costs, ground.root_costs, out[start:stop])
         for start, stop in spans(len(pairs), CHUNK_LISTED)
     ]
-    map_chunks(lambda task: task(), tasks, n_jobs)
+    run_tasks(tasks, n_jobs, watched)
     return out
 
 
@@ -328,7 +444,7 @@ def _split_by_units(rows: TreeRows) -> tuple[Int64, Int64]:
     return few[np.argsort(masses[few], kind="stable")], np.flatnonzero(masses > MAX_UNITS)
 
 
-def _single_tasks(
+def single_tasks(
     rows_a: TreeRows,
     list_a: Int64,
     rows_b: TreeRows,
@@ -336,6 +452,7 @@ def _single_tasks(
     ground: GroundCost,
     out: NDArray[Any],
     triangle: bool = False,
+    chunk: int = CHUNK_PAIRS,
 ) -> list[Task]:
     """Split the listed pairs (with ``triangle``, each row with rows before it) into tasks of the one-by-one solver."""
 
@@ -346,7 +463,7 @@ def _single_tasks(
         out[a, b] = paired_distances(rows_a, rows_b, np.column_stack([a, b]), ground)
 
     n_rows = len(list_a) if len(list_b) else 0
-    return [partial(fill, start, stop) for start, stop in spans(n_rows, max(1, CHUNK_PAIRS // max(len(list_b), 1)))]
+    return [partial(fill, start, stop) for start, stop in spans(n_rows, max(1, chunk // max(len(list_b), 1)))]
 
 
 def _unit_tasks(

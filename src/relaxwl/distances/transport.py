@@ -1,15 +1,13 @@
-"""Ground costs between the points of rows, and the transport distance between two measures over them."""
+"""Ground costs between the points of rows, and the check that they are a pseudo-metric."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from relaxwl._memory import check_memory
 from relaxwl.costs.codebook import UniformCosts
-from relaxwl.distances import _compiled
 from relaxwl.distances._compiled import EqualCosts, FactoredCosts
 from relaxwl.graphs.arrays import Float64, Int32
 from relaxwl.unfolding import TreeRows
@@ -199,79 +197,6 @@ def is_whole(values: NDArray[Any] | UniformCosts) -> bool:
     return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
 
 
-@overload
-def transport_distance(
-    x: Any, y: Any, ground: ArrayLike, return_plan: Literal[False] = False, check: bool = True
-) -> float: ...
-@overload
-def transport_distance(
-    x: Any, y: Any, ground: ArrayLike, return_plan: Literal[True], check: bool = True
-) -> tuple[float, scipy.sparse.csr_array]: ...
-def transport_distance(
-    x: Any, y: Any, ground: ArrayLike, return_plan: bool = False, check: bool = True
-) -> float | tuple[float, scipy.sparse.csr_array]:
-    """Return the exact cost of turning one measure into another.
-
-    The measure with smaller mass is padded at the blank ⊥, the last ground point, and the optimal transport is
-    computed. This is a metric on measures of any total mass if ``ground`` is a metric on points.
-
-    Parameters
-    ----------
-    x, y : array of length k, or sparse row vector
-        Masses at the k ground points other than ⊥: nonnegative, with a finite sum.
-    ground : array (k + 1, k + 1)
-        Costs between the points, ⊥ last: symmetric, zero on the diagonal, with the triangle inequality. Different
-        points may be at distance zero.
-    return_plan : bool, default=False
-        Return the transport plan as well.
-    check : bool, default=True
-        Check that ``ground`` is a pseudo-metric, which takes about k³ steps. The result is wrong otherwise.
-
-    Returns
-    -------
-    distance : float
-        Exact for integral masses and costs if the total mass times the largest cost is below 2**50. Otherwise correct
-        up to rounding, which is about 1e-15 of the mass moved times the largest cost.
-    plan : sparse array (k + 1, k + 1), only with ``return_plan``
-        Mass moved from each point (row) to each point (column). Row sums are x and column sums are y, each followed by
-        the mass that was added at ⊥. Mass that both have at a point is on the diagonal.
-
-    See Also
-    --------
-    transport_barycenter : The measure with the smallest sum of distances to given ones.
-
-    Examples
-    --------
-    Points 0 and 1 are close; ⊥ is far from both.
-
-    >>> ground = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
-    >>> transport_distance([2, 0], [1, 1], ground)
-    1.0
-    >>> distance, plan = transport_distance([2, 0], [0, 1], ground, return_plan=True)
-    >>> distance
-    4.0
-    >>> plan.toarray()
-    array([[0., 1., 1.],
-           [0., 0., 0.],
-           [0., 0., 0.]])
-    """
-    costs = check_ground(ground) if check else as_square(ground)
-    points_x, masses_x = _measure("x", x, len(costs) - 1)
-    points_y, masses_y = _measure("y", y, len(costs) - 1)
-    with np.errstate(over="ignore"):
-        if not np.isfinite((masses_x.sum() + masses_y.sum()) * max(1.0, costs.max())):
-            raise ValueError("the mass of x and y together, also times the largest cost, must be finite; scale it down")
-    measures = points_x, masses_x, points_y, masses_y
-    if not return_plan:
-        return float(_compiled.pair_distance(*measures, costs, np.inf))
-    distance, sources, sinks, amounts = _compiled.pair_plan(*measures, costs)
-    stays, of_x, of_y = np.intersect1d(points_x, points_y, return_indices=True)
-    rows, columns = np.concatenate([stays, sources]), np.concatenate([stays, sinks])
-    values = np.concatenate([np.minimum(masses_x[of_x], masses_y[of_y]), amounts])
-    plan = scipy.sparse.coo_array((values, (rows, columns)), shape=costs.shape).tocsr()
-    return float(distance), plan
-
-
 def check_ground(ground: ArrayLike, name: str = "ground", blank: bool = True) -> NDArray[Any]:
     """Return ``ground`` as a C-contiguous array after checking that it is a pseudo-metric.
 
@@ -332,31 +257,3 @@ def as_square(ground: ArrayLike, name: str = "ground", blank: bool = True) -> Fl
         points = "one row a point and ⊥ last" if blank else "one row a point"
         raise ValueError(f"{name} must be square with {points}, not of shape {costs.shape}")
     return np.ascontiguousarray(costs, np.float64)
-
-
-def _measure(name: str, masses: Any, n_points: int) -> tuple[NDArray[np.int32], Float64]:
-    """Return the points with positive mass, ascending, and their masses; raise an error for invalid measures."""
-    if scipy.sparse.issparse(masses):
-        sparse: Any = masses
-        entries = sparse.tocoo()
-        if entries.ndim == 2 and entries.shape[0] != 1:
-            raise ValueError(f"{name} must be one sparse row vector, not of shape {entries.shape}")
-        length, positions, values = entries.shape[-1], entries.coords[-1], entries.data
-    else:
-        values = np.asarray(masses)
-        if values.ndim != 1:
-            raise ValueError(f"{name} must be one vector of masses, not of shape {values.shape}")
-        length, positions = len(values), np.arange(len(values))
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, not dtype {values.dtype}")
-    if length != n_points:
-        raise ValueError(
-            f"{name} must have one mass for each of the {n_points} points other than ⊥, not {length}; "
-            "ground has one row and column more, for ⊥"
-        )
-    dense: Float64 = np.bincount(positions, values.astype(np.float64), n_points).astype(np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(dense) & (dense >= 0)))
-    if len(wrong):
-        raise ValueError(f"{name} must be finite masses of at least 0, not {dense[wrong[0]]} at point {wrong[0]}")
-    points = np.flatnonzero(dense)
-    return points.astype(np.int32), dense[points]

@@ -27,6 +27,7 @@ from relaxwl.costs import EditCost
 from relaxwl.costs.codebook import check_finite, cost_text
 from relaxwl.costs.edit_cost import checked_cost
 from relaxwl.distances import _compiled
+from relaxwl.distances.pairwise import Discount, checked_discounts
 from relaxwl.graphs.arrays import prefix_sums
 from relaxwl.graphs.labels import Label, sort_labels
 from relaxwl.unfolding.tree import MAX_DRAWN_SIZE, Branch, Cut, Outline, Path, UnfoldingTree, cuts, outline
@@ -39,7 +40,9 @@ MANY_CHILDREN = 256
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> float:
+def tree_edit_distance(
+    a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None, *, discount: Discount = 1.0
+) -> float:
     """Return the structure and depth preserving tree edit distance of two rooted labeled trees.
 
     Every pair of distinct subtrees is solved once, so that trees with very many nodes can be compared. If all costs are
@@ -51,6 +54,9 @@ def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None
         The two trees; they may differ in depth. Edges have labels in both or in neither.
     cost : EditCost, optional
         The edit costs; by default all are 1.
+    discount : float or sequence of floats, default=1.0
+        Factor > 0 of the cost of everything below the children of a node, once more at each level; or a factor for each
+        level of the deeper tree, that of the children of the root first.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def tree_edit_distance(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None
     >>> tree_edit_distance(a, b, EditCost(relabel=0.5))
     3.5
     """
-    return _SubtreeDistances(a, b, checked_cost(cost)).between(a, b)
+    return _SubtreeDistances(a, b, checked_cost(cost), discount).between(a, b)
 
 
 def tree_edit_mapping(a: UnfoldingTree, b: UnfoldingTree, cost: EditCost | None = None) -> TreeMapping:
@@ -557,38 +563,51 @@ class _LabelTable:
 class _SubtreeDistances(_LabelTable):
     """Distances between the distinct subtrees of two trees, each computed once."""
 
-    def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost) -> None:
+    def __init__(self, a: UnfoldingTree, b: UnfoldingTree, cost: EditCost, discount: Discount = 1.0) -> None:
         super().__init__(a, b, cost)
-        self._known: dict[tuple[bytes, bytes], float] = {}
-        # The cost of deleting each subtree without the edge above it, children before parents.
-        self._deletion: dict[bytes, float] = {}
-        for tree in self.subtrees.values():
-            below = [branch.multiplicity * self._branch_deletion(branch) for branch in tree.branches]
-            self._deletion[tree.digest] = self.blank(tree.label, None) + sum(below)
-        check_finite(self._deletion[a.digest] + self._deletion[b.digest], max(a.depth, b.depth))
+        depth = max(a.depth, b.depth)
+        # One factor for all levels makes the distance of two subtrees the same wherever they occur: all are at level 0.
+        self._by_level = np.ndim(discount) > 0
+        self._factors = checked_discounts(discount, depth if self._by_level else 1)
+        self._known: dict[tuple[bytes, bytes, int], float] = {}
+        # The cost of deleting each subtree without the edge above it, by level, children before parents.
+        self._deletion: dict[tuple[bytes, int], float] = {}
+        for level in range(depth if self._by_level else 0, -1, -1):
+            for tree in self.subtrees.values():
+                if tree.depth + level <= depth or not self._by_level:
+                    below = [p.multiplicity * self._branch_deletion(p, self._next(level)) for p in tree.branches]
+                    spent = self._factors[level] * sum(below) if below else 0.0
+                    self._deletion[tree.digest, level] = self.blank(tree.label, None) + spent
+        check_finite(self._deletion[a.digest, 0] + self._deletion[b.digest, 0], depth)
 
-    def _branch_deletion(self, branch: Branch) -> float:
-        return self._deletion[branch.tree.digest] + self.edge_blank(branch.edge)
+    def _next(self, level: int) -> int:
+        return level + 1 if self._by_level else 0
+
+    def _branch_deletion(self, branch: Branch, level: int = 0) -> float:
+        return self._deletion[branch.tree.digest, level] + self.edge_blank(branch.edge)
 
     def between(self, a: UnfoldingTree, b: UnfoldingTree) -> float:
         """Return the distance of two subtrees, using a stack instead of recursion."""
         known = self._known
-        stack = [(a, b)]
+        stack = [(a, b, 0)]
         while stack:
-            x, y = stack[-1]
-            if (x.digest, y.digest) in known:
+            x, y, level = stack[-1]
+            key, below = (x.digest, y.digest, level), self._next(level)
+            if key in known:
                 stack.pop()
             elif x == y:
-                known[x.digest, y.digest] = 0.0
+                known[key] = 0.0
             else:
                 left, right = _leftover(x, y)
-                waiting = [(p.tree, q.tree) for p in left for q in right if (p.tree.digest, q.tree.digest) not in known]
+                pairs = [(p.tree, q.tree, below) for p in left for q in right]
+                waiting = [pair for pair in pairs if (pair[0].digest, pair[1].digest, below) not in known]
                 if waiting:
                     stack.extend(waiting)
                 else:
-                    below = self._cheapest_matching(left, right)[0]
-                    known[x.digest, y.digest] = self.relabel(x.label, y.label) + below
-        return known[a.digest, b.digest]
+                    matched = self._cheapest_matching(left, right, below)[0]
+                    spent = self._factors[level] * matched if left or right else 0.0
+                    known[key] = self.relabel(x.label, y.label) + spent
+        return known[a.digest, b.digest, 0]
 
     def matching(self, a: UnfoldingTree, b: UnfoldingTree) -> list[tuple[int, int]]:
         """Return the positions of children that are mapped to each other in an optimal mapping of a to b."""
@@ -603,7 +622,7 @@ class _SubtreeDistances(_LabelTable):
         return sorted(matched + list(zip(equal, other_equal, strict=True)))
 
     def _cheapest_matching(
-        self, left: Sequence[Branch], right: Sequence[Branch]
+        self, left: Sequence[Branch], right: Sequence[Branch], level: int = 0
     ) -> tuple[float, list[tuple[int, int]]]:
         """Return the cost of the cheapest matching of branches, and its pairs, counting repeated branches singly.
 
@@ -611,30 +630,30 @@ class _SubtreeDistances(_LabelTable):
         and inserting another is never cheaper than mapping them.
         """
         if not left or not right:
-            return sum(b.multiplicity * self._branch_deletion(b) for b in (*left, *right)), []
+            return sum(b.multiplicity * self._branch_deletion(b, level) for b in (*left, *right)), []
         if max(sum(b.multiplicity for b in side) for side in (left, right)) > MANY_CHILDREN:
-            return self._cheapest_transport(left, right)
+            return self._cheapest_transport(left, right, level)
         rows = np.repeat(np.arange(len(left)), [b.multiplicity for b in left])
         columns = np.repeat(np.arange(len(right)), [b.multiplicity for b in right])
-        costs = np.array([[self._branch_distance(p, q) for q in right] for p in left])
+        costs = np.array([[self._branch_distance(p, q, level) for q in right] for p in left])
         size = max(len(rows), len(columns))
         padded = np.empty((size, size))
         padded[: len(rows), : len(columns)] = costs[np.ix_(rows, columns)]
-        padded[: len(rows), len(columns) :] = np.array([self._branch_deletion(b) for b in left])[rows, None]
-        padded[len(rows) :, : len(columns)] = np.array([self._branch_deletion(b) for b in right])[columns]
+        padded[: len(rows), len(columns) :] = np.array([self._branch_deletion(b, level) for b in left])[rows, None]
+        padded[len(rows) :, : len(columns)] = np.array([self._branch_deletion(b, level) for b in right])[columns]
         chosen = linear_sum_assignment(padded)
         pairs = [(i, j) for i, j in zip(*(side.tolist() for side in chosen), strict=True)]
         return float(padded[chosen].sum()), [(i, j) for i, j in pairs if i < len(rows) and j < len(columns)]
 
     def _cheapest_transport(
-        self, left: Sequence[Branch], right: Sequence[Branch]
+        self, left: Sequence[Branch], right: Sequence[Branch], level: int
     ) -> tuple[float, list[tuple[int, int]]]:
         """Return the same by solving a transport problem with multiplicities, which has an integral solution."""
         n_left, n_right = len(left), len(right)
         ground = np.zeros((n_left + n_right + 1, n_left + n_right + 1))
-        ground[:n_left, n_left:-1] = [[self._branch_distance(p, q) for q in right] for p in left]
-        ground[:n_left, -1] = [self._branch_deletion(b) for b in left]
-        ground[-1, n_left:-1] = [self._branch_deletion(b) for b in right]
+        ground[:n_left, n_left:-1] = [[self._branch_distance(p, q, level) for q in right] for p in left]
+        ground[:n_left, -1] = [self._branch_deletion(b, level) for b in left]
+        ground[-1, n_left:-1] = [self._branch_deletion(b, level) for b in right]
         points = np.arange(n_left + n_right, dtype=np.int32)
         masses = np.array([b.multiplicity for b in (*left, *right)], np.float64)
         cost, sources, sinks, amounts = _compiled.pair_plan(
@@ -654,8 +673,8 @@ class _SubtreeDistances(_LabelTable):
             free[sink] += round(amount)
         return float(cost), pairs
 
-    def _branch_distance(self, a: Branch, b: Branch) -> float:
-        return self.relabel_edge(a.edge, b.edge) + self._known[a.tree.digest, b.tree.digest]
+    def _branch_distance(self, a: Branch, b: Branch, level: int) -> float:
+        return self.relabel_edge(a.edge, b.edge) + self._known[a.tree.digest, b.tree.digest, level]
 
 
 def _leftover(a: UnfoldingTree, b: UnfoldingTree) -> tuple[list[Branch], list[Branch]]:

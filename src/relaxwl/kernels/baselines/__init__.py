@@ -6,9 +6,10 @@ from relaxwl.kernels.baselines.histograms import ShortestPath, VertexEdgeHistogr
 from relaxwl.kernels.baselines.odd_sth import OddSth
 from relaxwl.kernels.baselines.pwl import PersistentWL
 from relaxwl.kernels.baselines.statistics import StatisticsForestClassifier, StatisticsForestRegressor
+from relaxwl.kernels.baselines.tmd import TreeMover
 from relaxwl.kernels.baselines.wwl import WassersteinWL
 
 __all__ = [
     "GradualWL", "GraphletSampling", "OddSth", "PersistentWL", "ShortestPath", "StatisticsForestClassifier",
-    "StatisticsForestRegressor", "VertexEdgeHistogram", "WLOptimalAssignment", "WassersteinWL",
+    "StatisticsForestRegressor", "TreeMover", "VertexEdgeHistogram", "WLOptimalAssignment", "WassersteinWL",
 ]  # fmt: skip

@@ -29,8 +29,90 @@ LARGEST = 1.0
 ROWS_PER_LOOK = 16
 
 
+class DistanceKernel(GraphKernel):
+    """Base class of kernels exp(−λ·D) of a distance D; the parameter ``decay`` is λ.
+
+    See Also
+    --------
+    WassersteinWL : An example.
+    """
+
+    decay: float
+
+    def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
+        """Return the distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself).
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+            The distances.
+        """
+        check_is_fitted(self)
+        return self._distances(check_graphs(self, X), None if Y is None else check_graphs(self, Y))
+
+    def _distances(self, x: GraphCollection, y: GraphCollection | None) -> Float64:
+        raise NotImplementedError
+
+    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
+        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
+
+        Parameters
+        ----------
+        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
+            The graphs.
+        Y : as ``X``, optional
+            The graphs to compare with; by default those of ``X``.
+
+        Returns
+        -------
+        float64 array (n_graphs of X, n_graphs of Y)
+            The kernel values.
+        """
+        return np.exp(-self.decay * self.distance_matrix(X, Y))
+
+    def variations(self) -> list[Settings]:
+        """Return the λ from 10⁻⁴ to 10.
+
+        Returns
+        -------
+        list of dict
+            Settings that one fit covers.
+        """
+        return [{"decay": decay} for decay in DECAYS]
+
+    def compare(
+        self, x: GraphCollection, y: GraphCollection | None = None, settings: Sequence[Settings] = ({},)
+    ) -> list[Float64]:
+        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same.
+
+        Parameters
+        ----------
+        x : graphs as :meth:`prepare` returns them
+            The graphs.
+        y : GraphCollection, optional
+            The graphs to compare with; by default ``x``.
+        settings : sequence of dict, default=({},)
+            Changed parameters, among those of :meth:`variations`.
+
+        Returns
+        -------
+        list of float64 arrays
+            One for each of the settings.
+        """
+        self._check_settings(settings, "decay")
+        distances = self.distance_matrix(x, y)
+        return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
+
+
 @dataclass(repr=False, eq=False)
-class WassersteinWL(GraphKernel):
+class WassersteinWL(DistanceKernel):
     """The Wasserstein Weisfeiler-Lehman kernel, k(G, G') = exp(−λ·D(G, G')).
 
     D is the transport distance between the uniform distributions over the two graphs' nodes.
@@ -147,75 +229,8 @@ class WassersteinWL(GraphKernel):
                 self.mean_, self.scale_ = values.mean(axis=0), np.where(deviations > 0, deviations, 1.0)
         return self
 
-    def distance_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the transport distances between the graphs of ``X`` and of ``Y`` (by default ``X`` itself).
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        Y : as ``X``, optional
-            The graphs to compare with; by default those of ``X``.
-
-        Returns
-        -------
-        float64 array (n_graphs of X, n_graphs of Y)
-            The distances.
-        """
-        check_is_fitted(self)
-        x = check_graphs(self, X)
-        y = None if Y is None else check_graphs(self, Y)
+    def _distances(self, x: GraphCollection, y: GraphCollection | None) -> Float64:
         return self._categorical(x, y) if self.scheme == "categorical" else self._continuous(x, y)
-
-    def kernel_matrix(self, X: Any, Y: Any = None) -> Float64:
-        """Return the Gram matrix between ``X`` and ``Y`` (by default ``X`` itself) as a dense array.
-
-        Parameters
-        ----------
-        X : GraphCollection or anything that ``relaxwl.as_collection`` accepts
-            The graphs.
-        Y : as ``X``, optional
-            The graphs to compare with; by default those of ``X``.
-
-        Returns
-        -------
-        float64 array (n_graphs of X, n_graphs of Y)
-            The kernel values.
-        """
-        return np.exp(-self.decay * self.distance_matrix(X, Y))
-
-    def variations(self) -> list[Settings]:
-        """Return the λ from 10⁻⁴ to 10.
-
-        Returns
-        -------
-        list of dict
-            Settings that one fit covers.
-        """
-        return [{"decay": decay} for decay in DECAYS]
-
-    def compare(
-        self, x: GraphCollection, y: GraphCollection | None = None, settings: Sequence[Settings] = ({},)
-    ) -> list[Float64]:
-        """Return a Gram matrix for each ``decay`` of the settings: the distances are the same.
-
-        Parameters
-        ----------
-        x : graphs as :meth:`prepare` returns them
-            The graphs.
-        y : GraphCollection, optional
-            The graphs to compare with; by default ``x``.
-        settings : sequence of dict, default=({},)
-            Changed parameters, among those of :meth:`variations`.
-
-        Returns
-        -------
-        list of float64 arrays
-            One for each of the settings.
-        """
-        self._check_settings(settings, "decay")
-        distances = self.distance_matrix(x, y)
-        return [np.exp(-setting.get("decay", self.decay) * distances) for setting in settings]
 
     def _validate_parameters(self) -> None:
         check_integer("max_depth", self.max_depth)
