@@ -26,9 +26,9 @@ def test_nodes_are_vectors_where_they_have_no_labels_or_have_attributes():
     attributed = with_attributes(PLAIN)
     assert set(names(attributed)) - set(names(TRAIN)) == {"nodes as vectors of attributes"}
     views = portfolio(attributed, "quick", 0, None)[0]
-    assert [view.blocks[-1] for view in views] == ["exact", "vectors", "statistics", "coarse", "fine"]
+    assert [view.blocks[0] for view in views] == ["exact", "vectors, depth 0", "statistics", "coarse", "fine"]
     views = portfolio(UNLABELED, "quick", 0, None)[0]
-    assert [view.blocks[-1] for view in views] == ["exact", "structure", "statistics", "coarse", "fine"]
+    assert [view.blocks[0] for view in views] == ["exact", "structure, depth 0", "statistics", "coarse", "fine"]
 
 
 def test_linear_models_take_vectors_but_no_paths():

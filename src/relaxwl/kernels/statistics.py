@@ -159,6 +159,13 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
         nothing = GraphCollection.from_edges([], directed=self.directed_)
         return [name for name, _ in self._columns(nothing)]
 
+    @property
+    def kinds_(self) -> NDArray[np.str_]:
+        """The kind of each column: "structure", or "contents" of labels and attributes."""
+        n_columns = len(self.names_)
+        n_structural = sum(1 for _ in self._structure_columns(GraphCollection.from_edges([], directed=self.directed_)))
+        return np.where(np.arange(n_columns) < n_structural, "structure", "contents")
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns.
 
@@ -193,6 +200,11 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
 
     def _columns(self, graphs: GraphCollection) -> Columns:
         """Yield the name and the values of each column."""
+        yield from self._structure_columns(graphs)
+        yield from self._content_columns(graphs)
+
+    def _structure_columns(self, graphs: GraphCollection) -> Columns:
+        """Yield the columns that do not depend on labels and attributes."""
         indptr, indices = either_direction(graphs)
         nodes = _Groups(graphs.offsets)
         yield from _sizes_and_degrees(graphs, nodes, indptr, indices)
@@ -204,6 +216,11 @@ class GraphStatistics(TransformerMixin, GraphEstimator):
         yield from _spectra(nodes, indptr, indices, colors, self.n_jobs)
         if self.directed_:
             yield from _directions(graphs, nodes)
+
+    def _content_columns(self, graphs: GraphCollection) -> Columns:
+        """Yield the columns of labels and attributes."""
+        indptr, indices = either_direction(graphs)
+        nodes = _Groups(graphs.offsets)
         entries = _Groups(graphs.indptr[graphs.offsets])
         yield from _label_columns("", nodes, graphs.node_codes, graphs.node_vocabulary, self.node_labels_, 1)
         yield from _label_columns("edge ", entries, graphs.edge_codes, graphs.edge_vocabulary, self.edge_labels_,

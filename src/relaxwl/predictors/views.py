@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
@@ -354,12 +355,17 @@ class VectorView:
     def fit(self, objects: Objects) -> Float64:
         """Fit the scale of the columns and the units of the widths, and keep the scaled table."""
         table: Float64 = self.scaler.fit_transform(getattr(objects, self.source))
-        self.training, self.similarities = table, []
-        for kind, width in self.kernels:
+        self.training, self.similarities, used = table, [], list[int]()
+        for place, (kind, width) in enumerate(self.kernels):
             columns = np.arange(table.shape[1]) if kind is None else np.flatnonzero(self.scaler.kinds_ == kind)
-            some = table[:, columns]
-            unit = median_distance(some) if self.laplacian else _typical(some)
-            self.similarities.append(Similarity(columns, width, unit, self.exponential, laplacian=self.laplacian))
+            # Graphs without labels and attributes have no statistics of them; one kernel stays, even if it is constant.
+            if len(columns) or kind is None or (place == len(self.kernels) - 1 and not used):
+                some = table[:, columns]
+                unit = median_distance(some) if self.laplacian else _typical(some)
+                self.similarities.append(Similarity(columns, width, unit, self.exponential, laplacian=self.laplacian))
+                used.append(place)
+        self.kernels = tuple(self.kernels[place] for place in used)
+        self.blocks = tuple(self.blocks[place] for place in used)
         return table
 
     def weigh_columns(self, rows: Int64, targets: Float64) -> None:
@@ -455,6 +461,11 @@ class StatisticsScaler:
         names = self.statistics.names_
         return [names[place] for place in self.ranks.kept.tolist()]
 
+    @property
+    def kinds_(self) -> NDArray[np.str_]:
+        """The kind of each of these columns."""
+        return self.statistics.kinds_[self.ranks.kept]
+
     def to_state(self) -> dict[str, Any]:
         """Return the state for a model file."""
         return {"statistics": self.statistics, "ranks": self.ranks}
@@ -469,8 +480,9 @@ class StatisticsScaler:
 
 def statistics_view(n_jobs: int | None = None) -> VectorView:
     """Return the view of statistics of whole graphs."""
-    scaler = StatisticsScaler(n_jobs)
-    return VectorView("statistics", scaler, ((None, 1.0),), ("statistics",), "graphs", laplacian=True)
+    # Kernels of their own, because many columns of attributes would hide the structure.
+    kernels, blocks = (("structure", 1.0), ("contents", 1.0)), ("statistics", "statistics of labels and attributes")
+    return VectorView("statistics", StatisticsScaler(n_jobs), kernels, blocks, "graphs", laplacian=True)
 
 
 def extra_view() -> VectorView:
