@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from relaxwl.learning.choosing import PENALTIES, RIDGES
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -12,7 +11,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from explanation.planted import planted
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
-from relaxwl.explanation.weights import fit_regression, fit_weights, read_target
+from relaxwl.explanation.weights import PENALTIES, fit_regression, fit_weights, read_target
+from relaxwl.learning.heads import RIDGES
 from relaxwl.reports import render_explorer
 
 

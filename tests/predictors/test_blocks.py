@@ -12,7 +12,11 @@ from relaxwl.predictors.views import Objects
 def test_blocks_are_means_of_views_of_variance_one():
     blocks = KernelBlocks(*portfolio(TRAIN, "balanced", 0, None))
     found = blocks.fit(Objects(TRAIN))
-    assert list(found) == blocks.names == ["exact", "statistics", "statistics of labels and attributes", "coarse", "paths", "fine"]
+    assert (
+        list(found)
+        == blocks.names
+        == ["exact", "statistics", "statistics of labels and attributes", "coarse", "paths", "fine"]
+    )
     again = blocks.matrices(blocks.represent(Objects(TRAIN)))
     for name, matrix in found.items():
         assert matrix.diagonal().mean() - matrix.mean() == pytest.approx(1.0)

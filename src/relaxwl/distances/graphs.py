@@ -134,7 +134,7 @@ def graph_distances(  # noqa: PLR0913 - the costs, and which distances
            [3., 0., 3.],
            [2., 3., 0.]])
     >>> distances, plans = graph_distances(graphs, depth=1, pairs=[(0, 2)], return_plans=True)
-    >>> plans[0].toarray()[:3, :3].sum()
+    >>> float(plans[0].toarray()[:3, :3].sum())
     3.0
     """
     x, joined = _joined(graphs, Y)
@@ -379,8 +379,8 @@ class GraphDistance(TransformerMixin, GraphEstimator):
     ...     [(3, [(0, 1), (1, 2)]), (3, [(0, 1), (1, 2), (0, 2)]), (4, [(0, 1), (1, 2), (2, 3)])]
     ... )
     >>> GraphDistance(depth=2).fit(graphs).transform(graphs[:2])
-    array([[ 0.,  8.,  8.],
-           [ 8.,  0., 10.]])
+    array([[0., 8., 7.],
+           [8., 0., 9.]])
     >>> model = make_pipeline(GraphDistance(), KNeighborsClassifier(1, metric="precomputed"))
     >>> model.fit(graphs, ["path", "ring", "path"]).predict(graphs)
     array(['path', 'ring', 'path'], dtype='<U4')

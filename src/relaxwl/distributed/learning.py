@@ -58,6 +58,8 @@ def _fit_vectors(view: VectorView, shards: ShardedCollection) -> None:
     else:
         rows = source.tasks.share(ranked_rows(shards.n_graphs))
         view.scaler.fit_table(source.joined(np.concatenate, source.each_part(descriptors_of_part, rows)))
+    # A linear model takes the columns themselves, whatever kernels there would be on them.
+    view.kernels, view.blocks = ((None, None),), view.blocks[:1]
     view.similarities = [Similarity(np.arange(view.n_features()), None, 1.0)]
 
 

@@ -252,8 +252,10 @@ def distinct_examples(blocks: Blocks) -> tuple[Int64, Int64]:
 
     If hardly any are distinct, all examples are returned: there would be too few for folds.
 
-    >>> distinct_examples({"linear": np.multiply.outer([1.0, 2, 3, 4, 5, 2], [1.0, 2, 3, 4, 5, 2])})
-    (array([0, 1, 2, 3, 4]), array([0, 1, 2, 3, 4, 1]))
+    >>> x = np.append(np.arange(11.0), [1.0, 2.0])
+    >>> rows, member = distinct_examples({"linear": np.multiply.outer(x, x)})
+    >>> rows.tolist(), member[-2:].tolist()
+    ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [1, 2])
     """
     units = {name: float(block.diagonal().mean()) or 1.0 for name, block in blocks.items()}
     n = len(next(iter(blocks.values())))

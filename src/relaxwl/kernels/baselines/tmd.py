@@ -54,8 +54,8 @@ class TreeMover(DistanceKernel):
     --------
     >>> graphs = GraphCollection.from_edges([(2, [(0, 1)]), (3, [(0, 1), (1, 2)])])
     >>> TreeMover(max_depth=1, decay=0.1).fit(graphs).kernel_matrix(graphs).round(3)
-    array([[1.   , 0.67],
-           [0.67, 1.   ]])
+    array([[1.   , 0.741],
+           [0.741, 1.   ]])
     """
 
     max_depth: int = 3
