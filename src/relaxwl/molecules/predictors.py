@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from relaxwl._validation import ParameterError, check_flag, check_integer
 from relaxwl.datasets.smiles import AtomLabels, AtomStyle, MoleculeError, from_rdkit, standardized_or_not, written
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.molecules.descriptors import KINDS, Descriptors
-from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
+from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints, StructuralKeys
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
@@ -40,6 +41,7 @@ class MoleculePredictor(GraphPredictor):
     """Base class of predictors of molecules: reading of molecules, and their views."""
 
     things, nodes = "molecules", "atoms"
+    _learns_from = 20_000
 
     def __init__(
         self,
@@ -99,6 +101,10 @@ class MoleculePredictor(GraphPredictor):
                 problem = f"{n_atoms} atoms, and molecules with at most {MAX_EXPLAINED} are explained"
                 raise MoleculeError(index, written([molecule])[0], problem)
         return molecules
+
+    def _contents(self, objects: Objects) -> Any:
+        texts = (f"{self._seed} {text}".encode() for text in written(objects.molecules or ()))
+        return np.array([int.from_bytes(blake2b(text, digest_size=7).digest(), "big") for text in texts], np.int64)
 
     def _find_copies(self, objects: Objects) -> Any:
         found = duplicates(objects.molecules)
@@ -173,6 +179,9 @@ class MoleculePredictor(GraphPredictor):
             )
             for atoms in ATOMS
         ]  # fmt: skip
+        if equal:  # they improve the classification of many molecules, and change no regression
+            keys = StructuralKeys(jobs)
+            made["fingerprints"].append(CountView("MACCS keys", keys, ({},), ("MACCS keys",), "molecules"))
         # In addition to WL, relaxed kernels change models of many molecules little and cost more than all other views.
         without = plain and {"wl", "relaxed"} <= set(self.views)
         chosen = [name for name in VIEWS if name in self.views and not (without and name == "relaxed")]
