@@ -272,7 +272,7 @@ class StructuralKeys(MorganFingerprints):
         """
         check_is_fitted(self)
         (molecule,) = as_molecules(X)
-        return self._apply(with_dummies(molecule))
+        return self.prepare(with_dummies(molecule))
 
     def _found(self, molecules: list[Any]) -> tuple[Int64, Int64, Float64]:
         from rdkit.Chem import rdMolDescriptors

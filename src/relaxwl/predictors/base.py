@@ -385,7 +385,7 @@ class GraphPredictor(GraphEstimator):
 
     def _similarities(self, X: Any, extra: Any) -> Iterator[Float64]:
         """Yield the normalized similarities between batches of objects and all training objects."""
-        everybody, weights = self._blocks.training(np.arange(self.n_objects_in_)), self._similarity_weights()
+        everybody, weights = self._blocks.training(np.arange(self._n_learned)), self._similarity_weights()
 
         def summed(blocks: Any) -> Float64:
             return np.asarray(sum(weight * blocks[name] for name, weight in weights.items()))
