@@ -263,7 +263,7 @@ fitted(
     _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty),
     _takes_extra=of(bool), extra_names_=absent(optional(listed(text))),
     _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
-    _kept=absent(vector(np.int64)), n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
+    _kept=optional(vector(np.int64)), n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
 )  # fmt: skip
 fitted("GraphClassifier", classes_=_classes)
 
