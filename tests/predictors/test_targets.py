@@ -204,7 +204,10 @@ def test_a_sample_has_all_of_rare_classes_in_any_order(classes, size, random):
 
 def test_samples_of_several_targets_overlap_and_objects_without_a_value_come_last():
     rows = np.arange(20)
-    one, other = Target("one", rows[:12], np.repeat([0, 1], 6), np.array([0, 1])), Target("other", rows[4:16], rows[4:16] / 2)
+    one, other = (
+        Target("one", rows[:12], np.repeat([0, 1], 6), np.array([0, 1])),
+        Target("other", rows[4:16], rows[4:16] / 2),
+    )
     kept = sampled_rows([one, other], rows, 8)
     assert kept.tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
     assert sampled_rows([one, other], rows, 16).tolist() == rows[:16].tolist()

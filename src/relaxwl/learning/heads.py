@@ -364,8 +364,8 @@ class ProcessClassifier(ProcessHead):
         members = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
         self.options = replace(self.options, prior_size=PRIOR_SIZE)
         left_out, means, held_out = self._fit(blocks, np.where(members, 1.0, -1.0), weights)
-        # Weights count in the calibration too, which would otherwise move the balance of the classes back. A sample with
-        # all of the rare classes is balanced in learning, but its probabilities are to be those of all examples.
+        # Weights count in the calibration too, which would otherwise move the balance of the classes back. A sample of
+        # examples with all of rare classes makes them less rare, but probabilities are to be those of all examples.
         if self.options.class_factors is not None:
             weights = self.options.class_factors[codes] * (1.0 if weights is None else weights)
             weights *= len(codes) / weights.sum()
