@@ -220,7 +220,8 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     Morgan counts, each at several scales. The weights of the kernels maximize the marginal likelihood of the training
     molecules. With more than 5,000 molecules the kernels of descriptors are exponential, with columns weighted by the
     gradients of a first regression, and the weights of the kernels are learned from 1,500 molecules. Of more than
-    20,000 a sample of this size is learned from. Models of shards are ridge regressions on explicit features. Needs RDKit (``pip install relaxwl[chem]``).
+    20,000 a sample of this size is learned from. Models of shards are ridge regressions on explicit features. Needs
+    RDKit (``pip install relaxwl[chem]``).
 
     Parameters
     ----------
@@ -280,9 +281,9 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
     With more than 5,000 molecules there are other kernels (WL to depth 3, exponential kernels of descriptors, Morgan
-    counts, MACCS keys), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels
-    are used only without "wl". Of more than 20,000 molecules a sample of this size is learned from, with all of rare
-    classes. Models of shards are linear SVMs on explicit features.
+    counts, MACCS keys), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed
+    kernels are used only without "wl". Of more than 20,000 molecules a sample of this size is learned from, with all of
+    rare classes. Models of shards are linear SVMs on explicit features.
 
     Parameters
     ----------
