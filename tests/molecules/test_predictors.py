@@ -311,8 +311,8 @@ def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_s
     assert "all weigh the same" in str(model.report_)
     assert "R-WL*, which adds little to WL on molecules" in str(model.report_)
     assert model.score(SMILES, classes) > 0.8
-    assert len(model.kernel_weights_) == 7
-    assert set(model.kernel_weights_.values()) == {1 / 7}
+    assert len(model.kernel_weights_) == 5
+    assert set(model.kernel_weights_.values()) == {1 / 5}
     (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
     assert all(one.exponential and one.factors is None for one in descriptors.similarities)
     process = model._heads[0].process

@@ -33,7 +33,7 @@ MAX_EXPLAINED = 200
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 # Squared widths of additional kernels on each kind of descriptors, whose effects may be additive.
 KIND_WIDTHS = (1.0, 4.0)
-# Squared widths of kernels with equal weights: as many as there are kernels of graphs and fingerprints.
+# Squared widths of the kernels whose mean is the one of descriptors among kernels with equal weights.
 EQUAL_WIDTHS = (0.25, 1.0, 4.0)
 
 
@@ -170,7 +170,7 @@ class MoleculePredictor(GraphPredictor):
         if not plain:
             kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
         called = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels if width)
-        scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) if large else tuple(called)
+        scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) * len(kernels) if plain else tuple(called)
         made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), names, "molecules", many)]
         made["fingerprints"] = [
             CountView(
