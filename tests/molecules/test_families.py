@@ -45,6 +45,8 @@ def check(molecules):
     found = np.array(raw_descriptors([Chem.Mol(one) for one in molecules], descriptor_names()))
     wanted = np.array([of_rdkit(Chem.Mol(one)) for one in molecules])
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    eigenvalues = np.array([name.startswith("BCUT2D") for name in descriptor_names()])
+    same |= np.isclose(found, wanted, rtol=1e-9, atol=1e-9) & eigenvalues
     if NEWER:
         same[:, descriptor_names().index("BertzCT")] = True
     assert not [
@@ -133,5 +135,5 @@ def test_large_molecules_have_no_eigenvalues(repeated, monkeypatch):
         if has_values:
             with contextlib.suppress(RuntimeError):  # RDKit 2024.3 fails where hydrogens are atoms
                 expected = list(BCUT2D(molecule))
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         assert np.isfinite(values["MolWt"])

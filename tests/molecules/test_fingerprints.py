@@ -5,7 +5,7 @@ import pytest
 
 from molecules.small_molecules import TEXTS
 from relaxwl.molecules import MorganFingerprints
-from relaxwl.molecules.fingerprints import fingerprints
+from relaxwl.molecules.fingerprints import StructuralKeys, fingerprints
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -34,3 +34,15 @@ def test_an_atom_without_its_environments():
     # Around each atom: itself, and itself with its neighbors. Without the oxygen 4 of the 6 remain.
     without = model.compare(model.counts_without_nodes(["CCO"]), training)[0]
     assert without[:, 0].tolist() == pytest.approx([4 / 6] * 3)
+
+
+def test_keys_are_those_of_rdkit_also_without_an_atom():
+    keys = pytest.importorskip("rdkit.Chem.MACCSkeys").GenMACCSKeys
+    smiles = [*TEXTS, "c1ccccc1C(=O)N", "CCS(=O)(=O)O"]
+    model = StructuralKeys().fit(smiles)
+    expected = np.array([list(keys(Chem.MolFromSmiles(one))) for one in smiles])
+    np.testing.assert_array_equal(model.transform(smiles).toarray(), expected[:, expected.any(axis=0)])
+    (without,) = model.counts_without_nodes(["CCN"])
+    names = model.get_feature_names_out().tolist()
+    nitrogen = without.matrix.toarray()[:, names.index("environment 161")]  # key 161: nitrogen
+    assert nitrogen.tolist() == [1, 1, 0]

@@ -153,7 +153,8 @@ def test_from_5000_and_20000_molecules_on_models_are_others(monkeypatch):
     monkeypatch.setattr("relaxwl.predictors.base.physical_memory", lambda: 1e15)
     for predictor in (MoleculeClassifier(), MoleculeRegressor()):
         assert [predictor._are_many(n_molecules) for n_molecules in (5_000, 5_001)] == [False, True]
-        assert [predictor._is_large(n_molecules) for n_molecules in (20_000, 20_001)] == [False, True]
+        assert not predictor._is_large(1_000_000)
+        assert predictor._learns_from == 20_000
 
 
 def test_gram_matrices_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
@@ -310,8 +311,8 @@ def test_many_molecules_are_classified_by_one_matrix_of_kernels_that_weigh_the_s
     assert "all weigh the same" in str(model.report_)
     assert "R-WL*, which adds little to WL on molecules" in str(model.report_)
     assert model.score(SMILES, classes) > 0.8
-    assert len(model.kernel_weights_) == 6
-    assert set(model.kernel_weights_.values()) == {1 / 6}
+    assert len(model.kernel_weights_) == 5
+    assert set(model.kernel_weights_.values()) == {1 / 5}
     (descriptors,) = (view for view in model._blocks.views if view.name == "descriptors")
     assert all(one.exponential and one.factors is None for one in descriptors.similarities)
     process = model._heads[0].process
@@ -454,3 +455,31 @@ print(main(["predict", "model.rwl", "new.csv", "-o", "out.csv"]))
     assert "pip install 'relaxwl[chem]'" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_of_more_molecules_a_sample_is_learned_from(many, monkeypatch, tmp_path):
+    monkeypatch.setattr(MoleculeClassifier, "_learns_from", 16)
+    smiles = ["C" * n + head for n in range(1, 11) for head in ("", "O", "N", "Cl")]
+    y = np.array(["rare" if "N" in one and len(one) > 5 else "often" for one in smiles])
+    model = MoleculeClassifier(random_state=0).fit(smiles, y)
+    assert "24 of 40 molecules: 16 are learned from, all of rare classes among them" in str(model.report_)
+    assert set(np.flatnonzero(y == "rare")) <= set(model._kept)
+    assert model.report_.baseline == pytest.approx((y == "often").mean())
+    # Probabilities are those of all molecules, of which the rare class has an eighth; it has a third of the sample.
+    assert model.predict_proba(smiles)[:, 1].mean() == pytest.approx((y == "rare").mean(), abs=0.06)
+    distances, places = model.kneighbors([smiles[model._kept[-1]]], 1)
+    assert (places.item(), distances.item() < 1e-7) == (model._kept[-1], True)
+    reordered = MoleculeClassifier(random_state=0).fit(smiles[::-1], y[::-1])
+    assert {smiles[place] for place in model._kept} == {smiles[39 - place] for place in reordered._kept}
+    model.save(tmp_path / "model.rwl")
+    again = MoleculeClassifier.load(tmp_path / "model.rwl")
+    for method in ("predict_proba", "predict_set", "kneighbors"):
+        np.testing.assert_array_equal(getattr(again, method)(["CCCl"]), getattr(model, method)(["CCCl"]))
+    # Numbers, of which none is rare, with a gap, and with equal weights of classes.
+    monkeypatch.setattr(MoleculeRegressor, "_learns_from", 16)
+    numbers = MoleculeRegressor(["wl"], random_state=0).fit(smiles, np.column_stack([np.arange(40.0)] * 2))
+    assert len(numbers._kept) == 16
+    assert np.corrcoef(numbers.predict(smiles)[:, 0], np.arange(40))[0, 1] > 0.8
+    balanced = MoleculeClassifier(["fingerprints"], random_state=0)
+    balanced.class_weight = "balanced"
+    assert balanced.fit(smiles, y).predict_proba(smiles)[:, 1].mean() > 0.2

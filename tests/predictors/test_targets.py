@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import r2_score
 
 from relaxwl import GraphClassifier, GraphRegressor
 from relaxwl.datasets import make_egonets
-from relaxwl.predictors.targets import known_values, read_targets
+from relaxwl.predictors.targets import Target, known_values, read_targets, sampled_rows
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +182,32 @@ def test_probabilities_are_bounded_by_the_number_of_examples():
     table = GraphClassifier(effort="quick", random_state=0).fit(graphs, sizes).predict_proba(graphs)
     assert table.min() >= 0.9 / 30
     np.testing.assert_allclose(table.sum(axis=1), 1)
+
+
+@given(st.lists(st.sampled_from("aaaabbc"), min_size=1, max_size=30), st.integers(1, 30), st.randoms())
+def test_a_sample_has_all_of_rare_classes_in_any_order(classes, size, random):
+    """The number of each class is that of filling all of them equally, and the members do not depend on their order."""
+    size, contents = min(size, len(classes)), np.array(random.sample(range(100), len(classes)))
+
+    def sample(order):
+        names, codes = np.unique(np.array(classes)[order], return_inverse=True)
+        return order[sampled_rows([Target("class", np.arange(len(order)), codes, names)], contents[order], size)]
+
+    found = sample(np.arange(len(classes)))
+    shuffled = np.array(random.sample(range(len(classes)), len(classes)))
+    assert len(found) == size
+    assert set(found) == set(sample(shuffled))
+    counts = {name: classes.count(name) for name in set(classes)}
+    taken = {name: sum(classes[place] == name for place in found) for name in counts}
+    assert all(taken[name] == counts[name] or taken[name] >= max(taken.values()) - 1 for name in counts)
+
+
+def test_samples_of_several_targets_overlap_and_objects_without_a_value_come_last():
+    rows = np.arange(20)
+    one, other = (
+        Target("one", rows[:12], np.repeat([0, 1], 6), np.array([0, 1])),
+        Target("other", rows[4:16], rows[4:16] / 2),
+    )
+    kept = sampled_rows([one, other], rows, 8)
+    assert kept.tolist() == [0, 1, 2, 4, 5, 6, 7, 8]
+    assert sampled_rows([one, other], rows, 16).tolist() == rows[:16].tolist()

@@ -86,6 +86,8 @@ class Options:
         Share of noise in the variance of a Gaussian process, whose blocks then have equal weights; learned by default.
     prior_size : float, default=0.0
         Number of examples as which equal weights of the blocks count.
+    class_factors : float64 array (n_classes,), optional
+        Factor by which the examples of each class count in the calibration of probabilities, because they are a sample.
     """
 
     score: Score | None = None
@@ -98,6 +100,7 @@ class Options:
     n_factored: int | None = None
     noise_share: float | None = None
     prior_size: float = 0.0
+    class_factors: Float64 | None = None
 
     def share(self, part: float) -> float:
         """Return the share of all work that is done when this part of the head's work is done."""
@@ -361,7 +364,11 @@ class ProcessClassifier(ProcessHead):
         members = codes[:, None] == (np.array([1]) if n_classes == 2 else np.arange(n_classes))
         self.options = replace(self.options, prior_size=PRIOR_SIZE)
         left_out, means, held_out = self._fit(blocks, np.where(members, 1.0, -1.0), weights)
-        # Weights count in the calibration too, which would otherwise move the balance of the classes back.
+        # Weights count in the calibration too, which would otherwise move the balance of the classes back. A sample of
+        # examples with all of rare classes makes them less rare, but probabilities are to be those of all examples.
+        if self.options.class_factors is not None:
+            weights = self.options.class_factors[codes] * (1.0 if weights is None else weights)
+            weights *= len(codes) / weights.sum()
         scores = left_out.mean
         calibrator = LogisticRegression(C=10.0, max_iter=1000).fit(scores, codes, weights)
         self.coefficients, self.intercepts = calibrator.coef_, calibrator.intercept_

@@ -16,7 +16,7 @@ from relaxwl.datasets.smiles import import_rdkit
 from relaxwl.graphs.arrays import Float64, Int64
 from relaxwl.kernels.model_schema import listed, number, of, optional, record, require, texts, vector, whole
 from relaxwl.molecules.families import FAMILIES, Shared, absent_fragments
-from relaxwl.molecules.reading import as_molecules
+from relaxwl.molecules.reading import as_molecules, with_dummies
 
 # Descriptors that are not computed: qed, a weighted mean of others that takes a quarter of the total time, and two that
 # take seconds for a molecule of 200 atoms.
@@ -143,19 +143,8 @@ class Descriptors(TransformerMixin, GraphEstimator):
         float64 array (n_atoms, n_kept)
             The scaled descriptors.
         """
-        from rdkit import Chem
-
         (molecule,) = as_molecules(X)
-        masked = []
-        for index in range(molecule.GetNumAtoms()):
-            editable = Chem.RWMol(molecule)
-            editable.ReplaceAtom(index, Chem.Atom(0))
-            copy = editable.GetMol()
-            copy.ClearComputedProps()  # also the stereochemistry, which may differ in the copy
-            copy.UpdatePropertyCache(strict=False)
-            Chem.FastFindRings(copy)
-            masked.append(copy)
-        return self.transform(masked)
+        return self.transform(with_dummies(molecule))
 
     @property
     def kinds_(self) -> NDArray[Any]:

@@ -1,5 +1,7 @@
 """Unfolded Morgan fingerprints as counts: every environment of an atom has its own column."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,7 +17,7 @@ from relaxwl.kernels.counting import Counts
 from relaxwl.kernels.levels import Graphs
 from relaxwl.kernels.model_schema import check_unary, fitted, vector
 from relaxwl.kernels.unary import unary_steps
-from relaxwl.molecules.reading import as_molecules
+from relaxwl.molecules.reading import as_molecules, with_dummies
 
 ATOMS = ("elements", "roles")
 
@@ -116,10 +118,7 @@ class MorganFingerprints(CountKernel):
         (molecule,) = as_molecules(X)
         centered = _centered_environments(molecule, self._generator())
         others = [chain(*centered[:atom], *centered[atom + 1 :]) for atom in range(molecule.GetNumAtoms())]
-        found = [np.unique(np.fromiter(numbers, np.int64), return_counts=True) for numbers in others]
-        indptr = prefix_sums(np.array([len(numbers) for numbers, _ in found], np.int64))
-        numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return [self._counted(indptr, numbers, values.astype(np.float64))]
+        return [self._counted(*_listed([Counter(numbers) for numbers in others]))]
 
     def node_columns(self, X: Any) -> tuple[Int64, Int64]:
         """Return pairs of an atom of one molecule and the column of a known environment around it.
@@ -184,7 +183,7 @@ class MorganFingerprints(CountKernel):
             One element.
         """
         self._validate_parameters()
-        found = _environments(as_molecules(X), self._generator())
+        found = self._found(as_molecules(X))
         self.environments_: Int64 = np.unique(found[1])
         counts = self._counted(*found)
         self.unary_ = [unary_steps(counts.matrix.indices, counts.matrix.data, counts.matrix.shape[1])]
@@ -215,7 +214,12 @@ class MorganFingerprints(CountKernel):
             One element.
         """
         check_is_fitted(self)
-        return [self._counted(*_environments(as_molecules(X), self._generator()))]
+        return [self._counted(*self._found(as_molecules(X)))]
+
+    def _found(self, molecules: list[Any]) -> tuple[Int64, Int64, Float64]:
+        """Return (indptr, numbers, counts): the environments of each molecule."""
+        generator = self._generator()
+        return _listed([generator.GetSparseCountFingerprint(one).GetNonzeroElements() for one in molecules])
 
     def _generator(self) -> Any:
         from rdkit.Chem import rdFingerprintGenerator
@@ -243,6 +247,38 @@ class MorganFingerprints(CountKernel):
 
 
 fitted("MorganFingerprints", environments_=vector(np.int64, least=0))
+
+
+class StructuralKeys(MorganFingerprints):
+    """The 166 MACCS keys: presence of groups and rings that are typical of drugs, one column per key that occurs."""
+
+    radius, atoms, normalize = 0, "elements", False
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    def counts_without_nodes(self, X: Any) -> list[Counts]:
+        """Return a row for each atom of one molecule: the keys of the molecule with a dummy in place of that atom.
+
+        Parameters
+        ----------
+        X : sequence with one SMILES or RDKit molecule
+            The molecule.
+
+        Returns
+        -------
+        list of Counts
+            One element, with a row per atom.
+        """
+        check_is_fitted(self)
+        (molecule,) = as_molecules(X)
+        return self.prepare(with_dummies(molecule))
+
+    def _found(self, molecules: list[Any]) -> tuple[Int64, Int64, Float64]:
+        from rdkit.Chem import rdMolDescriptors
+
+        keys: Any = rdMolDescriptors.GetMACCSKeysFingerprint
+        return _listed([dict.fromkeys(keys(one).GetOnBits(), 1) for one in molecules])
 
 
 def fingerprints(X: Any, radius: int = 2) -> csr_array:
@@ -275,16 +311,15 @@ def fingerprints(X: Any, radius: int = 2) -> csr_array:
 
 def environments_of_part(graphs: Any, kernel: MorganFingerprints) -> Int64:
     """Return the distinct environments of a shard."""
-    return np.unique(_environments(as_molecules(graphs), kernel._generator())[1])
+    return np.unique(kernel._found(as_molecules(graphs))[1])
 
 
 def _distinct(parts: list[Int64]) -> Int64:
     return np.unique(np.concatenate(parts))
 
 
-def _environments(molecules: list[Any], generator: Any) -> tuple[Int64, Int64, Float64]:
-    """Return (indptr, numbers, counts): the environments of each molecule."""
-    found = [generator.GetSparseCountFingerprint(molecule).GetNonzeroElements() for molecule in molecules]
+def _listed(found: Sequence[Mapping[int, int]]) -> tuple[Int64, Int64, Float64]:
+    """Return (indptr, numbers, counts) of the counts of each molecule."""
     indptr = prefix_sums(np.array([len(counts) for counts in found], np.int64))
     numbers = np.array([number for counts in found for number in counts], np.int64)
     values = np.array([count for counts in found for count in counts.values()], np.float64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from relaxwl._validation import ParameterError, check_flag, check_integer
 from relaxwl.datasets.smiles import AtomLabels, AtomStyle, MoleculeError, from_rdkit, standardized_or_not, written
 from relaxwl.kernels import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.molecules.descriptors import KINDS, Descriptors
-from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints
+from relaxwl.molecules.fingerprints import ATOMS, MorganFingerprints, StructuralKeys
 from relaxwl.molecules.reading import as_molecules
 from relaxwl.molecules.scaffolds import duplicates
 from relaxwl.predictors import GraphClassifier, GraphRegressor
@@ -32,7 +33,7 @@ MAX_EXPLAINED = 200
 WIDTHS = (0.25, 1.0, 4.0, 16.0)
 # Squared widths of additional kernels on each kind of descriptors, whose effects may be additive.
 KIND_WIDTHS = (1.0, 4.0)
-# Squared widths of kernels with equal weights: as many as there are kernels of graphs and fingerprints.
+# Squared widths of the kernels whose mean is the one of descriptors among kernels with equal weights.
 EQUAL_WIDTHS = (0.25, 1.0, 4.0)
 
 
@@ -40,6 +41,7 @@ class MoleculePredictor(GraphPredictor):
     """Base class of predictors of molecules: reading of molecules, and their views."""
 
     things, nodes = "molecules", "atoms"
+    _learns_from = 20_000
 
     def __init__(
         self,
@@ -99,6 +101,10 @@ class MoleculePredictor(GraphPredictor):
                 problem = f"{n_atoms} atoms, and molecules with at most {MAX_EXPLAINED} are explained"
                 raise MoleculeError(index, written([molecule])[0], problem)
         return molecules
+
+    def _contents(self, objects: Objects) -> Any:
+        texts = (f"{self._seed} {text}".encode() for text in written(objects.molecules or ()))
+        return np.array([int.from_bytes(blake2b(text, digest_size=7).digest(), "big") for text in texts], np.int64)
 
     def _find_copies(self, objects: Objects) -> Any:
         found = duplicates(objects.molecules)
@@ -164,7 +170,7 @@ class MoleculePredictor(GraphPredictor):
         if not plain:
             kernels = [(None, width) for width in WIDTHS] + [(kind, width) for kind in KINDS for width in KIND_WIDTHS]
         called = (f"descriptors{f' of {kind}' if kind else ''}, width {width:g}" for kind, width in kernels if width)
-        scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) if large else tuple(called)
+        scaler, names = Descriptors(n_jobs=jobs), ("descriptors",) * len(kernels) if plain else tuple(called)
         made["descriptors"] = [VectorView("descriptors", scaler, tuple(kernels), names, "molecules", many)]
         made["fingerprints"] = [
             CountView(
@@ -173,6 +179,9 @@ class MoleculePredictor(GraphPredictor):
             )
             for atoms in ATOMS
         ]  # fmt: skip
+        if equal:  # they improve the classification of many molecules, and change no regression
+            keys = StructuralKeys(jobs)
+            made["fingerprints"].append(CountView("MACCS keys", keys, ({},), ("MACCS keys",), "molecules"))
         # In addition to WL, relaxed kernels change models of many molecules little and cost more than all other views.
         without = plain and {"wl", "relaxed"} <= set(self.views)
         chosen = [name for name in VIEWS if name in self.views and not (without and name == "relaxed")]
@@ -210,8 +219,9 @@ class MoleculeRegressor(MoleculePredictor, GraphRegressor):
     Molecules are compared by the Weisfeiler-Lehman kernel (WL), by relaxed kernels (R-WL*), by RDKit descriptors and by
     Morgan counts, each at several scales. The weights of the kernels maximize the marginal likelihood of the training
     molecules. With more than 5,000 molecules the kernels of descriptors are exponential, with columns weighted by the
-    gradients of a first regression, and the weights of the kernels are learned from 1,500 molecules. With more than
-    20,000 the model is a ridge regression on explicit features. Needs RDKit (``pip install relaxwl[chem]``).
+    gradients of a first regression, and the weights of the kernels are learned from 1,500 molecules. Of more than
+    20,000 a sample of this size is learned from. Models of shards are ridge regressions on explicit features. Needs
+    RDKit (``pip install relaxwl[chem]``).
 
     Parameters
     ----------
@@ -270,9 +280,10 @@ class MoleculeClassifier(MoleculePredictor, GraphClassifier):
 
     The views and kernels are those of :class:`MoleculeRegressor`. For each class a Gaussian process is fitted to
     membership (1 or -1), and probabilities are calibrated on its leave-one-out predictions, which have a closed form.
-    With more than 5,000 molecules there are fewer kernels (WL to depth 3, exponential kernels of descriptors, Morgan
-    counts), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed kernels are used
-    only without "wl". With more than 20,000 molecules the model is a linear SVM on explicit features.
+    With more than 5,000 molecules there are other kernels (WL to depth 3, exponential kernels of descriptors, Morgan
+    counts, MACCS keys), with equal weights, and probabilities are calibrated on out-of-fold predictions; relaxed
+    kernels are used only without "wl". Of more than 20,000 molecules a sample of this size is learned from, with all of
+    rare classes. Models of shards are linear SVMs on explicit features.
 
     Parameters
     ----------

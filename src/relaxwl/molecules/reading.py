@@ -40,3 +40,19 @@ def as_molecules(X: Any, n_jobs: int | None = None) -> list[Any]:
         if not is_molecule:
             raise MoleculeError(index, item, "expected an RDKit molecule, as others of the list are")
     return items
+
+
+def with_dummies(molecule: Any) -> list[Any]:
+    """Return copies of a molecule, in each of which a dummy replaces another atom."""
+    from rdkit import Chem
+
+    masked = []
+    for index in range(molecule.GetNumAtoms()):
+        editable = Chem.RWMol(molecule)
+        editable.ReplaceAtom(index, Chem.Atom(0))
+        copy = editable.GetMol()
+        copy.ClearComputedProps()  # also the stereochemistry, which may differ in the copy
+        copy.UpdatePropertyCache(strict=False)
+        Chem.FastFindRings(copy)
+        masked.append(copy)
+    return masked

@@ -37,7 +37,7 @@ from relaxwl.predictors.effects import ClusterEffect, ColumnEffect, NodeEffects,
 from relaxwl.predictors.novelty import N_KEPT, Novelty, mean_distances, normalized
 from relaxwl.predictors.portfolio import EFFORTS, portfolio
 from relaxwl.predictors.report import FitReport, FitReports
-from relaxwl.predictors.targets import Target, check_coverage, read_targets
+from relaxwl.predictors.targets import Target, check_coverage, read_targets, sampled_rows
 from relaxwl.predictors.views import CountView, Objects, VectorView, View, as_table, column_names, extra_view
 
 # Maximum number of objects for which each kernel has its Gram matrix. For more, Gaussian processes use the matrix of a
@@ -65,7 +65,7 @@ BATCH = 2048
 # Attributes that a model file contains for every predictor, in addition to its parameters.
 KEPT = (
     "report_", "classes_", "target_names_", "kernel_weights_", "n_objects_in_", "names_", "columns_", "_heads",
-    "_blocks", "_novelty", "_takes_extra", "extra_names_", "_split", "_is_table",
+    "_blocks", "_novelty", "_takes_extra", "extra_names_", "_split", "_is_table", "_kept",
 )  # fmt: skip
 # Share of the training objects that calibration="split" holds out.
 SPLIT_SHARE = 0.25
@@ -104,6 +104,11 @@ class GraphPredictor(GraphEstimator):
     # Whether weights of the blocks are learned if there are many objects; they are equal otherwise.
     _learns_weights = True
     _is_table: bool
+    # Number of objects to which more are reduced, all of rare classes and some of the others; None if there is none.
+    _learns_from: int | None = None
+    # Positions of these objects, and for each target the factor by which a member of each class counts for others.
+    _kept: Int64 | None = None
+    _class_factors: dict[str, Float64]
     # Objects with the same number are copies, which folds do not separate; None if there are none.
     _copies: Int64 | None = None
 
@@ -131,7 +136,7 @@ class GraphPredictor(GraphEstimator):
         """
         self._started = time.perf_counter()
         self._validate_parameters()
-        self._deadline = Deadline(self.time_limit)
+        self._deadline, self._kept, self._class_factors = Deadline(self.time_limit), None, {}
         if hasattr(X, "fit_features"):
             return self._fit_shards(X, y, extra, sample_weight)
         objects = self._objects(X, extra)
@@ -211,9 +216,16 @@ class GraphPredictor(GraphEstimator):
     def _fit(self, objects: Objects, targets: list[Target], weights: Float64 | None) -> Self:
         """Fit kernels once, and a head for each target."""
         self._copies = self._find_copies(objects)
-        large = self._is_large(len(objects))
-        self._plan(*self._views(objects, large), len(objects), targets, weights)
-        self.names_ = getattr(objects.graphs, "names", None)
+        large, n_objects, names = self._is_large(len(objects)), len(objects), getattr(objects.graphs, "names", None)
+        self.n_objects_in_ = n_objects
+        if not large and self._learns_from is not None and n_objects > self._learns_from:
+            objects, targets, weights = self._sampled(objects, targets, weights, self._learns_from)
+        self._plan(*self._views(objects, large), n_objects, targets, weights)
+        self.names_ = names
+        if self._kept is not None:
+            rare = ", all of rare classes among them" if self._task == "classification" else ""
+            self._blocks.left_out.append(f"{n_objects - len(objects):,} of {n_objects:,} {self.things}: "
+                                         f"{len(objects):,} are learned from{rare}")  # fmt: skip
         combined = not large and self._are_many(len(objects))
         inputs = self._fit_combined(objects, targets) if combined else self._fit_views(objects, large)
         self._fit_heads(inputs, targets, weights)
@@ -224,6 +236,31 @@ class GraphPredictor(GraphEstimator):
             self._novelty = Novelty.of_blocks(inputs, self._similarity_weights())
         self._finish(targets)
         return self
+
+    def _sampled(
+        self, objects: Objects, targets: list[Target], weights: Float64 | None, size: int
+    ) -> tuple[Objects, list[Target], Float64 | None]:
+        """Return some of the objects, their targets and their weights."""
+        learned = [target for target in targets if not target.is_constant]
+        kept = sampled_rows([self._weighted(target, weights)[0] for target in learned], self._contents(objects), size)
+        taken, own = [target.take(kept) for target in targets], None if weights is None else weights[kept]
+        if self._task == "classification":  # probabilities are those of all objects, in which rare classes are rarer
+            for target in learned:
+                some = target.take(kept)
+                before, after = (np.bincount(one.values, two) for one, two in (
+                    self._weighted(target, weights), self._weighted(some, own)))  # fmt: skip
+                self._class_factors[target.name] = before / after
+        self._kept, self._copies = kept, None if self._copies is None else self._copies[kept]
+        return objects.take(kept), taken, own
+
+    def _contents(self, objects: Objects) -> Int64:
+        """Return a random number for each object that depends on its content and the seed, not on its position."""
+        raise NotImplementedError
+
+    @property
+    def _n_learned(self) -> int:
+        """The number of objects that were learned from."""
+        return self.n_objects_in_ if self._kept is None else len(self._kept)
 
     def _fit_combined(self, objects: Objects, targets: list[Target]) -> dict[str, Any]:
         """Fit all kernels, weight them, and return the Gram matrix of their weighted sum."""
@@ -289,8 +326,9 @@ class GraphPredictor(GraphEstimator):
                 equal = not self._learns_weights
                 n_factored, noise_share = (N_FACTORED, CLASS_NOISE) if equal else (N_WEIGHED, None)
                 options = replace(options, n_factored=n_factored, noise_share=noise_share)
+                options = replace(options, class_factors=self._class_factors.get(target.name))
             kind = self._linear_head if large else self._kernel_head
-            mine = _rows(inputs, target.rows, self.n_objects_in_, number == len(targets) - 1)
+            mine = _rows(inputs, target.rows, self._n_learned, number == len(targets) - 1)
             head = kind(options).fit(mine, target.values, own)
             head.n_examples = len(target.values)
             if not large:
@@ -347,7 +385,7 @@ class GraphPredictor(GraphEstimator):
 
     def _similarities(self, X: Any, extra: Any) -> Iterator[Float64]:
         """Yield the normalized similarities between batches of objects and all training objects."""
-        everybody, weights = self._blocks.training(np.arange(self.n_objects_in_)), self._similarity_weights()
+        everybody, weights = self._blocks.training(np.arange(self._n_learned)), self._similarity_weights()
 
         def summed(blocks: Any) -> Float64:
             return np.asarray(sum(weight * blocks[name] for name, weight in weights.items()))
@@ -378,7 +416,7 @@ class GraphPredictor(GraphEstimator):
             Positions of the neighbors among the training objects.
         """
         check_is_fitted(self)
-        check_integer("n_neighbors", n_neighbors, least=1, most=self.n_objects_in_)
+        check_integer("n_neighbors", n_neighbors, least=1, most=self._n_learned)
         if not self._compares():
             raise ValueError(
                 f"a linear model of {self.n_objects_in_} {self.things} does not keep them; relaxwl.GraphIndex finds "
@@ -387,7 +425,7 @@ class GraphPredictor(GraphEstimator):
         distances, indices = [np.zeros((0, n_neighbors))], [np.zeros((0, n_neighbors), np.int64)]
         for similarity in self._similarities(X, extra):
             order = np.argsort(-similarity, axis=1, kind="stable")[:, :n_neighbors]
-            indices.append(order)
+            indices.append(order if self._kept is None else self._kept[order])
             distances.append(np.maximum(1 - np.take_along_axis(similarity, order, axis=1), 0.0))
         return np.concatenate(distances), np.concatenate(indices)
 
@@ -529,6 +567,7 @@ class GraphPredictor(GraphEstimator):
 
     def _is_large(self, n_objects: int) -> bool:
         """Return whether there are too many objects for Gram matrices, regardless of the memory that is free now."""
+        n_objects = n_objects if self._learns_from is None else min(n_objects, self._learns_from)
         n_matrices = N_COMBINED_MATRICES if self._are_many(n_objects) else N_MATRICES
         return n_objects > LINEAR_FROM or 8.0 * n_matrices * n_objects**2 > MEMORY_SHARE * physical_memory()
 
@@ -681,7 +720,7 @@ class GraphPredictor(GraphEstimator):
 
     def _batch_size(self) -> int:
         """Return the number of objects scored at a time: fewer if each is compared with many."""
-        return max(1, min(BATCH, BATCH * MATRICES_UP_TO // self.n_objects_in_)) if self._compares() else BATCH
+        return max(1, min(BATCH, BATCH * MATRICES_UP_TO // self._n_learned)) if self._compares() else BATCH
 
     def _compares(self) -> bool:
         """Return whether predictions compare objects with the training objects; those of linear models do not."""

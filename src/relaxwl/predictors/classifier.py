@@ -307,7 +307,9 @@ class GraphClassifier(ClassifierMixin, GraphPredictor):
         return super()._target_weights(target, weights)
 
     def _baseline(self, target: Target, score: Score) -> tuple[str, float, str]:
-        weights = self._target_weights(target, None)
+        weights, factors = self._target_weights(target, None), self._class_factors.get(target.name)
+        if factors is not None:
+            weights = factors[target.values] * (1.0 if weights is None else weights)
         shares = np.bincount(target.values, weights) / (len(target.values) if weights is None else weights.sum())
         constant = np.tile(shares, (len(target.values), 1))
         return f"{len(shares)} classes", score(target.values, constant, weights), "majority class"

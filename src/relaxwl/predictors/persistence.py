@@ -263,7 +263,7 @@ fitted(
     _heads=listed(optional(of(Head)), MAX_TARGETS, 1), _blocks=of(KernelBlocks), _novelty=of(Novelty),
     _takes_extra=of(bool), extra_names_=absent(optional(listed(text))),
     _is_table=of(bool), _split=listed(of(Calibration), MAX_TARGETS),
-    n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
+    _kept=optional(vector(np.int64)), n_objects_in_=whole(least=1), target_names_=listed(text, MAX_TARGETS, 1),
 )  # fmt: skip
 fitted("GraphClassifier", classes_=_classes)
 
@@ -273,7 +273,9 @@ def check_predictor(model: Any) -> None:
     heads = [head for head in model._heads if head is not None]
     _distinct(heads, "heads")
     _distinct([head.process for head in heads if isinstance(head, ProcessHead)], "processes")
-    blocks, n_objects = model._blocks, model.n_objects_in_
+    blocks, n_objects, n_learned = model._blocks, model.n_objects_in_, model._n_learned
+    if model._kept is not None:
+        _ascending(model._kept, "_kept", n_objects)
     takes = any(view.source == "extra" for view in blocks.views)
     require(model._takes_extra or not takes, "vectors beside the graphs must be taken")
     require(model.names_ is None or len(model.names_) == n_objects, f"there must be {n_objects} names")
@@ -305,8 +307,8 @@ def check_predictor(model: Any) -> None:
         else:
             require(len(blocks.scales) == len(blocks.views), "there must be scales for each view")
             for view in blocks.views:
-                require(view.training is not None and view.n_training() == n_objects, f"{view.name} must have objects")
-            require(head.rows.max(initial=-1) < n_objects, f"rows must be below {n_objects}")
+                require(view.training is not None and view.n_training() == n_learned, f"{view.name} must have objects")
+            require(head.rows.max(initial=-1) < n_learned, f"rows must be below {n_learned}")
             require(set(head.blocks) <= set(blocks.names), "the blocks of a head must be those of the views")
         n_classes = 1 if classes[place] is None else len(classes[place])
         if classes[place] is not None:

@@ -150,3 +150,22 @@ def check_coverage(coverage: Any) -> None:
     """Raise an error if the coverage is not a probability."""
     if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
         raise ParameterError(f"coverage must be a probability between 0 and 1, not {coverage!r}")
+
+
+def sampled_rows(targets: list[Target], contents: Int64, size: int) -> Int64:
+    """Return ``size`` objects, ascending: equally many of each class of each target, or all if the class has fewer.
+
+    The members of a class are taken in ascending order of ``contents``, so that those of different targets overlap.
+
+    >>> ill = Target("ill", np.arange(6), np.array([0, 0, 0, 1, 0, 0]), np.array([0, 1]))
+    >>> sampled_rows([ill], np.array([5, 2, 9, 8, 1, 7]), 3).tolist()
+    [1, 3, 4]
+    """
+    ranks = np.full(len(contents), len(contents))
+    for target in targets:
+        codes = np.zeros(len(target.rows), np.int64) if target.classes is None else target.values
+        for code in np.unique(codes):
+            members = target.rows[codes == code]
+            members = members[np.argsort(contents[members], kind="stable")]
+            ranks[members] = np.minimum(ranks[members], np.arange(len(members)))
+    return np.sort(np.lexsort((contents, ranks))[:size])
