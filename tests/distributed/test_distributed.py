@@ -15,6 +15,7 @@ import pytest
 from scipy.sparse import vstack
 from sklearn.base import clone
 
+from relaxed_kernels import optimized
 from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.datasets import load_tu, make_egonets
@@ -29,7 +30,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
-KERNEL = RelaxedWeisfeilerLehman(2, n_partitions=1, random_state=0)
+KERNEL = optimized(2, n_partitions=1, random_state=0)
 
 
 def start_cluster(n_workers, **settings):
