@@ -207,7 +207,7 @@ def node_ids(*arguments):
     return step(*arguments)
 levels.Level.node_ids = node_ids
 while True:
-    RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+    RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 """
 
 
@@ -380,7 +380,7 @@ kmeans.MANY_ROWS, levels.CHUNK_ROWS, levels.FEW_ROWS = 200, 300, 100
 client = Client(sys.argv[1])
 print("at work", flush=True)
 for _ in range(3):
-    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+    kernel = RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 kernel.save(sys.argv[3])
 """
 
