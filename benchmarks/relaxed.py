@@ -3,9 +3,9 @@
 Run ``python benchmarks/relaxed.py [NAME ...] [--data FOLDER]``. Both do what they do for a user on loaded data:
 GraKeL's fit_transform (4 iterations, Gram matrix), our fit and transform with the defaults (depth 4, sparse features),
 and the fit in the setting of the paper (3 partitions of optimized centers). Times are the least of several rounds in
-which all take turns; in brackets processor time, of all threads together. The ratio of the fit is that of the times on the clock,
-and in brackets of processor times, which others on the machine disturb less: with n idle cores the first is an n-th of
-the second at best. LABELED-EGOS are made here: 200 dense ego networks of 20 to 60 nodes with 12 labels.
+which all take turns; in brackets processor time, of all threads together. The ratio of the fit is that of the times on
+the clock, and in brackets of processor times, which others on the machine disturb less: with n idle cores the first is
+an n-th of the second at best. LABELED-EGOS are made here: 200 dense ego networks of 20 to 60 nodes with 12 labels.
 """
 
 import argparse

@@ -67,6 +67,8 @@ def test_vectors(tmp_path, monkeypatch, kind, n_shards):
         {"init": "k-means++"},
         {"init": "k-means++", "max_iter": 0},
         {"n_clusters": 10**6, "max_depth": 1},
+        {"n_clusters": "all"},
+        {"n_clusters": ("all", 2.0, 0.5), "n_partitions": 3, "max_iter": 0, "similarity": "tanimoto"},
         {"n_clusters": [3, 0.5], "n_partitions": 2, "base": "edge"},
         {"directions": "in", "similarity": "tanimoto", "normalize": "depth"},
         {"similarity": "intersection"},

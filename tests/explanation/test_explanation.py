@@ -9,7 +9,7 @@ from scipy import stats
 
 from explanation.planted import planted
 from relaxed_kernels import optimized
-from relaxwl import GraphCollection, WeisfeilerLehman
+from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.explanation import plane
 
@@ -99,6 +99,18 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
         assert max(copies) == 2, "depth 0 is the same in both partitions"
     evidence = found.explain_graph(0)
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
+
+
+def test_clusters_of_single_trees_and_of_similar_ones_are_explained_together():
+    graphs, y = planted(12)
+    found = explain(RelaxedWeisfeilerLehman(2, random_state=0), graphs, y, n_permutations=9)
+    sizes = [found.level(partition, 1).n_clusters for partition in range(4)]
+    # Single trees are not compared with each other: there may be as many as there are nodes.
+    assert found.center_distances(0, 1) is None
+    assert [found.center_distances(place, 1).shape for place in (1, 2, 3)] == [(size, size) for size in sizes[1:]]
+    assert found.members(next(one for one in found.clusters if one.partition == 0 and one.depth)).nearest
+    pair = found.explain_pair(0, 1)
+    assert sum(part.value for part in pair.shared) == pytest.approx(pair.value)
 
 
 @pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])

@@ -223,10 +223,13 @@ def test_levels_are_what_is_counted(case):
             assert level.center(level.n_clusters - 1).depth <= level.depth
         assert level.describe is None or isinstance(level.describe(0), str)
         distances, between = level.row_distances(), level.center_distances()
-        assert (distances is None) == (between is None)
+        assert between is None or distances is not None
         if distances is not None:
             assert distances.shape == level.labels.shape
             assert distances.min() >= 0
+            # Only single trees are centers that are not compared.
+            assert between is not None or distances.max() == 0
+        if between is not None:
             np.testing.assert_array_equal(between, between.T)
             assert between.shape == (level.n_clusters, level.n_clusters)
     first = [level for level in levels if level.partition == 0]

@@ -393,11 +393,14 @@ def _predicted(partitioner: Any, rows: TreeRows, ground: GroundCost) -> tuple[In
 
 def distances_of_centers(
     levels: list[list[Partition]], partition: Partition, encoded: Encoded, n_jobs: int | None = None
-) -> Float64:
+) -> Float64 | None:
     """Return the distances between the centers of a partition, as ``levels[depth][...]`` of a chain.
 
-    Distances that no partitioner uses were not computed in fitting and are computed here.
+    Distances that no partitioner uses were not computed in fitting and are computed here. A partition into single trees
+    has none from depth 1 on: there may be as many trees as nodes, and nobody asked which of them are similar.
     """
+    if partition.depth and type(partition.partitioner) is IdentityPartitioner:
+        return None
     lower = partition.lower
     below: NDArray[Any] | UniformCosts = np.zeros((1, 1))
     if lower is not None and lower.known is partition.centers and lower.distances is not None:
