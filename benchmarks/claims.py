@@ -19,19 +19,20 @@ from relaxwl import EditCost, GraphClassifier, RelaxedWeisfeilerLehman
 from relaxwl._storage import atomic_write
 from relaxwl.datasets import load_tu, make_block_graphs, make_egonets
 from relaxwl.evaluation import ResultStore, cross_validate
+from relaxwl.kernels.registry import get_kernel
 from relaxwl.unfolding import leaves, refine
 
 CLAIMS = ("once", "density", "noise", "attributes", "ablation")
 LEVELS = (1, 2, 3, 4)
 DENSITY_GRAPHS = 80
-DENSITY_KERNELS = ["ve-hist", "wl", "rwl-star", "wwl", "wl-oa", "gs", "sp", "pwl", "gwl"]
+DENSITY_KERNELS = ["ve-hist", "wl", "rwl-star-paper", "wwl", "wl-oa", "gs", "sp", "pwl", "gwl"]
 DENSITY_AUTO = {"auto (quick)": GraphClassifier(effort="quick")}
 NOISE_GRAPHS, NOISE_SETS = 400, 5
 NOISE_P, NOISE_EDGES = (0.2, 0.6, 1.0), (0, 16, 64, 192)
-NOISE_KERNELS = ["wl", "wl-oa", "sp", "rwl-star"]
+NOISE_KERNELS = ["wl", "wl-oa", "sp", "rwl-star-paper"]
 ABLATION_SETS = ("PTC_MR", "IMDB-BINARY", "EGO-1")
 SETS = ("MUTAG", "PTC_MR", "BZR", "NCI1", "PROTEINS", "DD", "IMDB-BINARY", "REDDIT-BINARY", "EGO-1")
-RELAXED: dict[str, Any] = {"max_depth": 4, "n_partitions": 3, "normalize": True}
+RELAXED: dict[str, Any] = get_kernel("rwl-star-paper").fixed | {"normalize": True}
 Experiment = tuple[str, Any, Any, Any]
 
 

@@ -31,7 +31,9 @@ from relaxwl.kernels.persistence import _contents  # noqa: E402
 SIZES = (10**5, 10**6, 10**7)
 WORKERS = (1, 2)
 GRAPHS_AT_ONCE = 500
-KERNEL = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
+KERNEL = RelaxedWeisfeilerLehman(
+    max_depth=2, n_partitions=1, n_clusters="sqrt", max_iter=None, similarity="dot", random_state=0
+)
 
 
 def write(folder: Path, n_nodes: int, shard_nodes: int) -> ShardedCollection:

@@ -13,12 +13,12 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("MUTAG", "PTC_MR", "BZR", "NCI1")
 CHILD = """
 import json, resource, sys, time
-from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.datasets import load_tu
+from relaxwl.kernels.registry import get_kernel
 graphs, _ = load_tu(sys.argv[1])
-RelaxedWeisfeilerLehman(2, approximate=False, n_jobs=-1, random_state=0).fit(graphs[:20])
+get_kernel("rwl").make(0, -1, max_depth=2).fit(graphs[:20])
 start = time.perf_counter()
-kernel = RelaxedWeisfeilerLehman(4, approximate=False, n_jobs=-1, random_state=0)
+kernel = get_kernel("rwl").make(0, -1)
 features = kernel.fit_transform(graphs)
 seconds = time.perf_counter() - start
 trees = [int(partition.n_trees.sum()) for partition in kernel.partitions_[0]]

@@ -120,7 +120,7 @@ def kind_of_view(view):
     return kinds.get(type(kernel).__name__, "other")
 
 
-METHODS = {name: name for name in ("auto", "wl", "wl-tanimoto", "rwl-star", "cwl", "wwl")}
+METHODS = {name: name for name in ("auto", "wl", "wl-tanimoto", "rwl-star", "rwl-star-paper", "cwl", "wwl")}
 METHODS |= {"propagation": PropagationAttr(), "statistics": "stats-rf"}
 # Measured only when they are asked for.
 DROPPED = {f"auto without {kind}": Without(kind) for kind in ("WL", "R-WL*", "shortest paths", "vectors")}

@@ -83,7 +83,7 @@ def many_graphs(n_graphs: int, with_predictor: bool) -> None:
     forget_peak_memory()
     features: list[Any] = []
     wl = WeisfeilerLehman(2, similarity="intersection", normalize=True)
-    relaxed = RelaxedWeisfeilerLehman(2, 1, max_iter=0, random_state=0)
+    relaxed = RelaxedWeisfeilerLehman(2, 1, "sqrt", max_iter=0, similarity="dot", random_state=0)
     steps = {
         "WL features": lambda: features.append(wl.fit_transform(graphs)),
         "linear model of them": lambda: LinearClassifier().fit(features[0], y),

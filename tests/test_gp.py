@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import WhiteKernel
 
+from relaxed_kernels import optimized
 from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.datasets import make_egonets
 from relaxwl.gp import GraphKernel
@@ -18,7 +19,7 @@ def sample():
 
 
 def _relaxed(**options):
-    return RelaxedWeisfeilerLehman(2, 2, similarity="tanimoto", random_state=0, **options)
+    return optimized(2, 2, similarity="tanimoto", random_state=0, **options)
 
 
 def test_values_are_the_weighted_mean_of_the_cut_kernels(sample):

@@ -23,7 +23,7 @@ WIDTH, HEIGHT = 1240, 960
 def main() -> None:
     """Explain, write the page, and take its picture."""
     graphs, y = make_egonets(200, random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, random_state=0)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters="sqrt", max_iter=None, random_state=0)
     explanation = explain(kernel, graphs, [EGONET_MODELS[code] for code in y])
     picture = Path(__file__).with_suffix(".png")
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,10 @@ from relaxwl import EditCost, RelaxedWeisfeilerLehman
 from relaxwl.datasets import load_tu
 
 SETS = ("MUTAG", "EGO-1", "IMDB-BINARY")
-DEFAULTS = {"max_depth": 2, "n_partitions": 10, "max_iter": 0, "normalize": True, "n_jobs": 2, "random_state": 0}
+DEFAULTS = {
+    "max_depth": 2, "n_partitions": 10, "n_clusters": 1.0, "max_iter": 0, "similarity": "dot", "normalize": True,
+    "n_jobs": 2, "random_state": 0,
+}  # fmt: skip
 TRIED = {
     "depth": ("max_depth", [0, 1, 2, 3, 4]),
     "clusters": ("n_clusters", [0.25, 0.5, 1.0, 2.0, 4.0]),

@@ -12,7 +12,9 @@ import relaxwl
 
 # %%
 graphs, y = relaxwl.datasets.make_perturbed(60, n_classes=3, n_nodes=24, rewired=0.1, n_labels=3, random_state=0)
-kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, normalize=True, random_state=0)
+kernel = relaxwl.RelaxedWeisfeilerLehman(
+    max_depth=1, n_partitions=1, n_clusters="sqrt", similarity="dot", normalize=True, random_state=0
+)
 explanation = relaxwl.explanation.explain(kernel, graphs, y)
 first, second = (y == 0).nonzero()[0][:2]
 other = (y == 1).nonzero()[0][0]

@@ -20,7 +20,7 @@ import relaxwl
 
 graphs, y = relaxwl.datasets.make_perturbed(200, n_classes=4, n_nodes=40, rewired=0.2, n_labels=5, random_state=0)
 known, unseen = graphs[:120], graphs[120:]
-kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=20, max_iter=0, normalize=True, random_state=0)
+kernel = relaxwl.RelaxedWeisfeilerLehman(max_depth=2, n_partitions=20, random_state=0)
 model = LinearSVC().fit(kernel.fit_transform(known), y[:120])
 with TemporaryDirectory() as folder:
     kernel.save(Path(folder) / "kernel.rwl")

@@ -260,7 +260,7 @@ def _matrices(commands: Any) -> None:
     gram = _add(commands, "kernel", "matrices:run", "compute the Gram matrix of graphs",
                 "Reads a data set; writes a compressed NumPy file with the arrays 'K' and 'y'.",
                 "relaxwl kernel MUTAG.zip -o K.npz --kernel wl --normalize")
-    without = "; wwl, tmd and Tanimoto similarity have no features"
+    without = "; wwl and tmd have no features"
     for parser, output, note in ((features, "X.npz", without), (gram, "K.npz", "")):
         option = parser.add_argument
         option("dataset", metavar="DATASET", help=DATASET_HELP)
@@ -268,13 +268,13 @@ def _matrices(commands: Any) -> None:
         option("--kernel", help=f"one of {NOT_PREDICTORS} (default rwl-star){note}")
         option("--depth", type=_whole(0, DEEPEST), metavar="D",
                help="depth of the largest trees (default: that of the kernel, 4 for rwl-star)")
-        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 3) "
+        option("--partitions", type=_whole(1), metavar="P", help="number of partitions of relaxed kernels (default 4) "
                "and of cwl (default 24)")
         option("--clusters", metavar="K", help="clusters at each depth: a number, a factor of √trees such as 0.5, "
-               "'sqrt' or 'log2' (default: that of the kernel, sqrt for rwl-star); partitions cycle through several "
-               "values, as in 0.5,1.0")
+               "'sqrt', 'log2', or 'all' for a cluster of each distinct tree (default: that of the kernel); partitions "
+               "cycle through several values, as in all,2.0,1.0,0.5 (rwl-star)")
         option("--similarity", choices=("dot", "intersection", "tanimoto"), help="comparison of counts (default: that "
-               "of the kernel, dot for rwl-star)")
+               "of the kernel, tanimoto for rwl-star)")
         option("--normalize", nargs="?", const=True, choices=(True, "depth"), metavar="depth",
                help="scale to similarity 1 of every graph with itself; 'depth': at each depth")
         option("--edge-labels", action="store_true", help="use edge labels")

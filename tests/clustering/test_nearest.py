@@ -12,7 +12,8 @@ import naive
 from clustering.search_cases import CENTERS, N_POINTS, ROWS, UNITS, make_centers
 from clustering_rows import random_content, random_ground, tree_rows
 from directed_graphs import directed_collection, random_digraphs
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import EditCost, GraphCollection
 from relaxwl.clustering import kmeans as nearest_module
 from relaxwl.clustering.kmeans import Search, choose_pivots, evenly, lipschitz_functions, nearest
 from relaxwl.clustering.partitioners import KMeansPartitioner
@@ -176,7 +177,7 @@ def test_kernels_of_directed_graphs_and_attributes_find_the_nearest(cost):
     else:
         graphs = directed_collection(random_digraphs(30), arc_labels=True)
     labels = cost.edge_relabel < 1
-    kernel = RelaxedWeisfeilerLehman(
+    kernel = optimized(
         max_depth=3, n_partitions=2, cost=cost, partitioner=Compared(), edge_labels=labels, random_state=0
     )
     before = Compared.n_rows

@@ -33,14 +33,15 @@ def test_help_lists_kernels_and_their_defaults(command, capsys):
     default = kernels["rwl-star"].get_params()
     assert [default[name] for name in ("max_depth", "n_partitions", "n_clusters", "similarity")] == [
         4,
-        3,
-        "sqrt",
-        "dot",
+        4,
+        ("all", 2.0, 1.0, 0.5),
+        "tanimoto",
     ]
+    assert "all,2.0,1.0,0.5 (rwl-star)" in printed
     assert kernels["cwl"].n_partitions == 24
     without = [name for name, kernel in kernels.items() if not hasattr(kernel, "transform")]
     assert without == ["wwl", "tmd"]
-    assert ("wwl, tmd and Tanimoto similarity have no features" in printed) == (command == "features")
+    assert ("wwl and tmd have no features" in printed) == (command == "features")
 
 
 def test_kernel_writes_a_gram_matrix(dataset, tmp_path):
@@ -54,7 +55,7 @@ def test_kernel_options_reach_the_kernel(dataset, tmp_path):
     path, model = tmp_path / "K.npz", tmp_path / "model.rwl"
     options = [
         "--clusters",
-        "2,1.0",
+        "2,1.0,all",
         "--partitions",
         "3",
         "--depth",
@@ -67,5 +68,5 @@ def test_kernel_options_reach_the_kernel(dataset, tmp_path):
     assert main(["kernel", str(dataset), "-o", str(path), *options]) == 0
     np.testing.assert_allclose(np.diag(np.load(path)["K"]), 3)
     kernel = RelaxedWeisfeilerLehman.load(model)
-    assert list(kernel.n_clusters) == [2, 1.0]
-    assert [len(partition[2]) == 2 for partition in kernel.partitions_] == [True, False, True]
+    assert list(kernel.n_clusters) == [2, 1.0, "all"]
+    assert [len(partition[2]) == 2 for partition in kernel.partitions_] == [True, False, False]

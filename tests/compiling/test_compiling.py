@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from places import SOURCE, TESTS
-from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, _compiling
+from relaxed_kernels import optimized
+from relaxwl import GraphClassifier, _compiling
 from relaxwl._compiling import njit
 from relaxwl.unfolding._compiled import distinct_rows
 from small_graphs import collection, random_graphs
@@ -138,7 +139,7 @@ print(json.dumps(fitted()))
 
 def fitted():
     graphs = collection(random_graphs(8, seed=1))
-    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(graphs)
+    kernel = optimized(2, 1, random_state=0).fit(graphs)
     model = GraphClassifier(effort="quick", random_state=0).fit(graphs, [0, 1] * 4)
     return [type(distinct_rows).__name__, kernel.kernel_matrix(graphs).tolist(), model.predict_proba(graphs).tolist()]
 

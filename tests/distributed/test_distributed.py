@@ -15,6 +15,7 @@ import pytest
 from scipy.sparse import vstack
 from sklearn.base import clone
 
+from relaxed_kernels import optimized
 from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.datasets import load_tu, make_egonets
@@ -29,7 +30,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
-KERNEL = RelaxedWeisfeilerLehman(2, n_partitions=1, random_state=0)
+KERNEL = optimized(2, n_partitions=1, random_state=0)
 
 
 def start_cluster(n_workers, **settings):
@@ -206,7 +207,7 @@ def node_ids(*arguments):
     return step(*arguments)
 levels.Level.node_ids = node_ids
 while True:
-    RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+    RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 """
 
 
@@ -379,7 +380,7 @@ kmeans.MANY_ROWS, levels.CHUNK_ROWS, levels.FEW_ROWS = 200, 300, 100
 client = Client(sys.argv[1])
 print("at work", flush=True)
 for _ in range(3):
-    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+    kernel = RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 kernel.save(sys.argv[3])
 """
 

@@ -7,13 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from clustering_rows import random_content, tree_rows
-from relaxwl import (
-    ContinuousWeisfeilerLehman,
-    GraphCollection,
-    RelaxedWeisfeilerLehman,
-    WassersteinKMeans,
-    WeisfeilerLehman,
-)
+from relaxed_kernels import optimized
+from relaxwl import ContinuousWeisfeilerLehman, GraphCollection, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.datasets import make_egonets
@@ -42,7 +37,7 @@ def small_pieces(monkeypatch):
 @pytest.mark.parametrize("n_shards", NUMBERS)
 def test_relaxed(tmp_path, small_pieces, kind, n_shards):
     make, settings = KINDS[kind]
-    kernel = RelaxedWeisfeilerLehman(2, n_partitions=1, n_clusters=2.0, random_state=1, **settings)
+    kernel = optimized(2, n_partitions=1, n_clusters=2.0, random_state=1, **settings)
     assert same_model(kernel, shard(tmp_path / "s", make(), n_shards), tmp_path)
 
 
@@ -72,6 +67,8 @@ def test_vectors(tmp_path, monkeypatch, kind, n_shards):
         {"init": "k-means++"},
         {"init": "k-means++", "max_iter": 0},
         {"n_clusters": 10**6, "max_depth": 1},
+        {"n_clusters": "all"},
+        {"n_clusters": ("all", 2.0, 0.5), "n_partitions": 3, "max_iter": 0, "similarity": "tanimoto"},
         {"n_clusters": [3, 0.5], "n_partitions": 2, "base": "edge"},
         {"directions": "in", "similarity": "tanimoto", "normalize": "depth"},
         {"similarity": "intersection"},
@@ -80,7 +77,7 @@ def test_vectors(tmp_path, monkeypatch, kind, n_shards):
     ids=str,
 )
 def test_settings(tmp_path, small_pieces, settings):
-    kernel = RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 1, "random_state": 3, **settings})
+    kernel = optimized(**{"max_depth": 2, "n_partitions": 1, "random_state": 3, **settings})
     assert same_model(kernel, shard(tmp_path / "s", collection(random_graphs(30, seed=8)), 4), tmp_path)
 
 
@@ -103,7 +100,7 @@ def test_shards_are_kept_up_to_a_number_of_bytes(tmp_path, monkeypatch, n_kept, 
 
 def test_rows_of_one_chunk_are_grouped_in_one_task(tmp_path):
     graphs, _ = make_egonets(6, random_state=0)
-    kernel = RelaxedWeisfeilerLehman(2, n_partitions=1, random_state=0)
+    kernel = optimized(2, n_partitions=1, random_state=0)
     assert same_model(kernel, shard(tmp_path / "s", graphs, 4), tmp_path)
 
 
@@ -115,7 +112,7 @@ def test_shards_without_nodes_edges_or_more_than_one_graph(tmp_path, small_piece
     assert shards.to_collection() == graphs
     for kernel in (
         WeisfeilerLehman(2, edge_labels=True),
-        RelaxedWeisfeilerLehman(2, 1, edge_labels=True, random_state=0),
+        optimized(2, 1, edge_labels=True, random_state=0),
         ContinuousWeisfeilerLehman(max_depth=1, similarity="dot", random_state=0),
     ):
         assert same_model(kernel, shards, tmp_path)
@@ -133,7 +130,7 @@ def test_parts_that_carry_nothing_agree_with_all_others(tmp_path):
 
 def test_parts_in_other_folders_order_and_number_make_no_difference(tmp_path):
     graphs = collection(random_graphs(20, seed=9))
-    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0)
+    kernel = optimized(2, 1, random_state=0)
     models = [
         model(clone(kernel).fit(shard(tmp_path / str(n), graphs, n)), tmp_path / f"{n}.rwl") for n in (1, 2, 5, 20)
     ]
@@ -143,7 +140,7 @@ def test_parts_in_other_folders_order_and_number_make_no_difference(tmp_path):
 def test_the_model_is_an_ordinary_one(tmp_path):
     graphs = collection(random_graphs(20, seed=9))
     shards = shard(tmp_path / "s", graphs, 3)
-    kernel = RelaxedWeisfeilerLehman(2, 1, random_state=0).fit(shards)
+    kernel = optimized(2, 1, random_state=0).fit(shards)
     copied = pickle.loads(pickle.dumps(kernel))
     assert (copied.transform(graphs) != kernel.transform(graphs)).nnz == 0
     assert kernel.partitions_[0][1].members(0)
@@ -164,12 +161,12 @@ def test_features_through_fit_transform(tmp_path):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (RelaxedWeisfeilerLehman(approximate=False), "approximate=False"),
-        (RelaxedWeisfeilerLehman(max_iter=3), "use max_iter=None .* or max_iter=0"),
-        (RelaxedWeisfeilerLehman(partitioner=KMeansPartitioner(WassersteinKMeans(max_iter=1))), "use max_iter=None"),
-        (RelaxedWeisfeilerLehman(base="shortest-path"), "shortest-path"),
+        (optimized(approximate=False), "approximate=False"),
+        (optimized(max_iter=3), "use max_iter=None .* or max_iter=0"),
+        (optimized(partitioner=KMeansPartitioner(WassersteinKMeans(max_iter=1))), "use max_iter=None"),
+        (optimized(base="shortest-path"), "shortest-path"),
         (WeisfeilerLehman(base="shortest-path"), "shortest-path"),
-        (RelaxedWeisfeilerLehman(edge_labels=True), "no edge labels"),
+        (optimized(edge_labels=True), "no edge labels"),
         (WeisfeilerLehman(edge_labels=True), "no edge labels"),
         (WeisfeilerLehman(max_depth=-1), "max_depth"),
     ],
@@ -192,7 +189,7 @@ def test_nothing_to_fit(tmp_path):
 def test_partitioners_that_look_at_all_rows_see_so_many_and_no_more(tmp_path, small_pieces, monkeypatch):
     graphs = collection(random_graphs(30, seed=8))
     shards = shard(tmp_path / "s", graphs, 2)
-    kernel = RelaxedWeisfeilerLehman(2, 1, partitioner=KMedoidsPartitioner(), random_state=0)
+    kernel = optimized(2, 1, partitioner=KMedoidsPartitioner(), random_state=0)
     expected = clone(kernel).fit(graphs).transform(graphs).toarray()
     np.testing.assert_array_equal(clone(kernel).fit(shards).transform(graphs).toarray(), expected)
     monkeypatch.setattr(levels, "SEEN_AT_ONCE", 30)

@@ -68,9 +68,9 @@ def table_of_four():
         [
             described("EGO-1", 0.1),
             described("EGO-2", 0.3),
-            *repetitions((1.0, 0.5), (1.0, 1.0), dataset="EGO-1", kernel="rwl-star", title="R-WL*"),
+            *repetitions((1.0, 0.5), (1.0, 1.0), dataset="EGO-1", kernel="rwl-star-paper", title="R-WL*"),
             *repetitions((0.5, 0.5), (0.5, 0.0), dataset="EGO-1", kernel="wl"),
-            *repetitions((0.5, 1.0), (1.0, 1.0), dataset="EGO-2", kernel="rwl-star", title="R-WL*"),
+            *repetitions((0.5, 1.0), (1.0, 1.0), dataset="EGO-2", kernel="rwl-star-paper", title="R-WL*"),
             given_up(dataset="EGO-2", kernel="wl"),
             fold(0, 0, 1.0, dataset="EGO-1", kernel="sp"),
         ]

@@ -16,7 +16,7 @@ from relaxwl.kernels import WeisfeilerLehman
 
 def test_unknown_names_are_refused_with_the_known_ones():
     results = table_of_four()
-    with pytest.raises(KeyError, match=r"no kernel 'unknown' .* rwl-star, wl, sp"):
+    with pytest.raises(KeyError, match=r"no kernel 'unknown' .* rwl-star-paper, wl, sp"):
         results.cell("EGO-1", "unknown")
     with pytest.raises(KeyError, match=r"no data set 'EGO-9' .* EGO-1, EGO-2"):
         results.cell("EGO-9", "wl")
@@ -26,8 +26,8 @@ def test_unknown_names_are_refused_with_the_known_ones():
 
 def test_kernels_answer_to_their_titles():
     results = table_of_four()
-    assert results.cell("EGO-1", "R-WL*") == results.cell("EGO-1", "rwl-star")
-    assert results.predictions("EGO-1", "R-WL*").tolist() == results.predictions("EGO-1", "rwl-star").tolist()
+    assert results.cell("EGO-1", "R-WL*") == results.cell("EGO-1", "rwl-star-paper")
+    assert results.predictions("EGO-1", "R-WL*").tolist() == results.predictions("EGO-1", "rwl-star-paper").tolist()
 
 
 def test_a_title_that_two_kernels_share_is_refused():
@@ -87,7 +87,7 @@ def test_folds_as_a_table_of_pandas():
     pytest.importorskip("pandas")
     frame = table_of_four().to_pandas()
     assert len(frame) == 13
-    assert frame.groupby(["dataset", "kernel"]).accuracy.mean()["EGO-1", "rwl-star"] == 0.875
+    assert frame.groupby(["dataset", "kernel"]).accuracy.mean()["EGO-1", "rwl-star-paper"] == 0.875
     assert {"repetition", "fold", "max_depth", "C", "fit_seconds", "peak_memory_mb"} <= set(frame)
 
 

@@ -20,7 +20,8 @@ from sklearn.metrics import r2_score, root_mean_squared_error
 import relaxwl
 from evaluation.small_data import random_graphs
 from evaluation.toy_kernels import QUICK
-from relaxwl import EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import EditCost, WeisfeilerLehman
 from relaxwl.evaluation import cross_validate
 from relaxwl.evaluation.folds import Split
 from relaxwl.evaluation.selection import (
@@ -301,7 +302,7 @@ def plain(**parameters):
 
 
 def relaxed(name=None, **parameters):
-    return of(RelaxedWeisfeilerLehman(**parameters), name)
+    return of(optimized(**parameters), name)
 
 
 def test_identity_is_that_of_the_kernel_not_of_its_means():
@@ -321,7 +322,7 @@ def test_the_choice_belongs_to_the_identity():
 
 
 def test_estimators_are_cloned_and_given_threads_and_seeds():
-    kernel = RelaxedWeisfeilerLehman()
+    kernel = optimized()
     [variant] = resolve(kernel)[0].variants(7, 3)
     assert variant.parameters == {}
     assert variant.estimator is not kernel
@@ -389,7 +390,7 @@ CODE = {
 
 @pytest.mark.parametrize("parameters", CODE.values(), ids=CODE)
 def test_code_is_known_by_the_name_that_the_user_gives(parameters, tmp_path, toy):
-    kernel = RelaxedWeisfeilerLehman(**parameters)
+    kernel = optimized(**parameters)
     assert relaxed("a", **parameters) == relaxed("a", **parameters)
     assert relaxed("a", **parameters) != relaxed("b", **parameters)
     identity(resolve({"a": kernel})[0])
@@ -398,7 +399,7 @@ def test_code_is_known_by_the_name_that_the_user_gives(parameters, tmp_path, toy
 
 
 def test_without_a_store_code_needs_no_name(toy):
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_clusters=lambda n: 2)
+    kernel = optimized(max_depth=1, n_clusters=lambda n: 2)
     assert len(cross_validate(kernel, *toy, n_folds=2, n_repeats=1, C=(1.0,)).folds) == 2
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from explanation.planted import planted
-from relaxwl import RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
 from relaxwl.explanation import explain
 
 
@@ -11,5 +11,5 @@ from relaxwl.explanation import explain
 def explanation():
     """Explain graphs with and without the planted pattern."""
     graphs, y = planted()
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0)
     return explain(kernel, graphs, y, n_permutations=199)

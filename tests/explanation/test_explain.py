@@ -7,7 +7,8 @@ from sklearn.feature_selection import f_classif
 from sklearn.svm import LinearSVC
 
 from explanation.planted import contains, planted
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import EditCost, GraphCollection, WeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.explain import check_chance
 from relaxwl.explanation.weights import read_target
@@ -39,7 +40,7 @@ PATTERNS = {
 def test_top_cluster_contains_the_planted_pattern(name, seed):
     pattern, size = PATTERNS[name]
     graphs, y = with_pattern(pattern, size, seed)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=seed)
+    kernel = optimized(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=seed)
     top = explain(kernel, graphs, y, n_permutations=199).clusters[0]
     assert top.better_than_chance
     assert top.p_value == 1 / 200
@@ -64,7 +65,7 @@ def test_exact_kernel_recovers_the_pattern_too():
 
 def test_deterministic(explanation):
     graphs, y = planted()
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0, n_jobs=2)
+    kernel = optimized(max_depth=2, n_partitions=2, n_clusters=2.0, random_state=0, n_jobs=2)
     again = explain(kernel, graphs, y, n_permutations=199)
     assert again.summary() == explanation.summary()
     for one, other in zip(explanation.clusters, again.clusters, strict=True):
@@ -75,7 +76,7 @@ def test_deterministic(explanation):
 def test_noise_is_called_noise():
     graphs, y = planted()
     shuffled = np.random.default_rng(3).permutation(y)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=1, random_state=0)
     found = explain(kernel, graphs, shuffled, n_permutations=199)
     assert not any(cluster.better_than_chance for cluster in found.clusters)
     assert "0 significantly associated with the classes" in found.summary()
@@ -95,7 +96,7 @@ def test_typical_class_has_the_largest_mean_count():
 
 def test_unseen_graphs_can_be_explained():
     graphs, y = planted(20)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0).fit(graphs[:10])
+    kernel = optimized(max_depth=2, n_partitions=1, random_state=0).fit(graphs[:10])
     strange = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["Q", "Q", "a"])])
     mixed = GraphCollection.concatenate([graphs[10:], strange])
     found = explain(kernel, mixed, [*y[10:], 0], n_permutations=9)
@@ -112,7 +113,7 @@ def test_attributes_and_edge_labels():
     )  # fmt: skip
     y = np.arange(8) % 2
     cost = EditCost.from_attributes(blank=1.0, n_codes=3)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, cost=cost, edge_labels=True, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=1, cost=cost, edge_labels=True, random_state=0)
     found = explain(kernel, with_attributes, y, n_permutations=9)
     for cluster in found.clusters:
         for member in found.members(cluster).nearest:

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from explanation.planted import planted
+from relaxed_kernels import optimized
 from relaxwl import GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.explanation import plane
@@ -72,7 +73,7 @@ def test_graph_evidence_sums_up_to_the_scores(explanation):
 @pytest.mark.parametrize("depth_weights", [None, [0.5, 2.0, 0.0]])
 def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_weights):
     graphs, y = planted(12)
-    kernel = RelaxedWeisfeilerLehman(
+    kernel = optimized(
         max_depth=2, n_partitions=2, similarity=similarity, normalize=normalize, depth_weights=depth_weights,
         random_state=0,
     ).fit(graphs)  # fmt: skip
@@ -100,12 +101,24 @@ def test_pair_values_sum_up_to_the_kernel_value(similarity, normalize, depth_wei
     np.testing.assert_allclose(evidence.evidence.sum(axis=0) + found.model.intercept, evidence.scores)
 
 
+def test_clusters_of_single_trees_and_of_similar_ones_are_explained_together():
+    graphs, y = planted(12)
+    found = explain(RelaxedWeisfeilerLehman(2, random_state=0), graphs, y, n_permutations=9)
+    sizes = [found.level(partition, 1).n_clusters for partition in range(4)]
+    # Single trees are not compared with each other: there may be as many as there are nodes.
+    assert found.center_distances(0, 1) is None
+    assert [found.center_distances(place, 1).shape for place in (1, 2, 3)] == [(size, size) for size in sizes[1:]]
+    assert found.members(next(one for one in found.clusters if one.partition == 0 and one.depth)).nearest
+    pair = found.explain_pair(0, 1)
+    assert sum(part.value for part in pair.shared) == pytest.approx(pair.value)
+
+
 @pytest.mark.parametrize("similarity", ["dot", "intersection", "tanimoto"])
 @pytest.mark.parametrize("normalize", [True, "depth"])
 def test_pairs_of_unseen_graphs_count_what_was_not_met_in_fitting(similarity, normalize):
     graphs, y = planted(20)
     options = {"max_depth": 2, "similarity": similarity, "normalize": normalize}
-    for kernel in (WeisfeilerLehman(**options), RelaxedWeisfeilerLehman(n_partitions=2, random_state=0, **options)):
+    for kernel in (WeisfeilerLehman(**options), optimized(n_partitions=2, random_state=0, **options)):
         found = explain(kernel.fit(graphs[:4]), graphs, y, n_permutations=0)
         pair = found.explain_pair(10, 11)
         assert pair.value == pytest.approx(kernel.kernel_matrix(graphs)[10, 11])
@@ -160,7 +173,7 @@ def test_table_of_clusters_has_effect_sizes_with_intervals(explanation):
 def test_table_of_a_numeric_target_has_correlations():
     graphs, _ = planted(30)
     y = graphs.node_counts + np.linspace(0, 0.9, len(graphs))
-    found = explain(RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0), graphs, y, n_permutations=19)
+    found = explain(optimized(max_depth=1, n_partitions=1, random_state=0), graphs, y, n_permutations=19)
     table = found.to_pandas()
     counts = found.counts[:, [found.clusters[0].columns[0]]].toarray()[:, 0]
     expected = stats.pearsonr(counts, y)
@@ -175,7 +188,7 @@ def test_table_of_a_numeric_target_has_correlations():
 def test_map_keeps_centers_with_no_distance_together():
     star = (4, [(0, 1), (0, 2), (0, 3)])
     graphs = GraphCollection.from_edges([star, (5, [(i, i + 1) for i in range(4)])] * 3)
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
+    kernel = optimized(max_depth=1, n_partitions=1, n_clusters=3, random_state=0)
     found = explain(kernel, graphs, [0, 1] * 3, n_permutations=9)
     points, distances = plane(found.center_distances(0, 1)), found.center_distances(0, 1)
     assert points.shape == (3, 2)

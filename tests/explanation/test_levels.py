@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from explanation.planted import planted
-from relaxwl import (
-    ContinuousWeisfeilerLehman,
-    GraphCollection,
-    RelaxedWeisfeilerLehman,
-    WeisfeilerLehman,
-    tree_edit_distance,
-    unfolding_tree,
-)
+from relaxed_kernels import optimized
+from relaxwl import ContinuousWeisfeilerLehman, GraphCollection, WeisfeilerLehman, tree_edit_distance, unfolding_tree
 from relaxwl.datasets import make_perturbed
 from relaxwl.explanation import explain
 from relaxwl.explanation import levels as members_module
@@ -37,7 +31,7 @@ def test_frequencies_are_those_of_the_groups(explanation):
     "kernel",
     [
         WeisfeilerLehman(2),
-        RelaxedWeisfeilerLehman(2, 2, random_state=0),
+        optimized(2, 2, random_state=0),
         ContinuousWeisfeilerLehman("auto", 2, 2, similarity="dot", random_state=0),
     ],
     ids=repr,
@@ -91,7 +85,7 @@ def test_clusters_of_vectors_are_told_in_the_units_of_the_data():
 @pytest.fixture(scope="module", params=[True, False], ids=["R-WL*", "R-WL"])
 def explanation(request):
     graphs, y = make_perturbed(12, n_nodes=14, n_labels=2, random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=2, approximate=request.param, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=2, approximate=request.param, random_state=0)
     return explain(kernel, graphs, y, n_permutations=9)
 
 
@@ -118,7 +112,7 @@ def test_scripts_lead_to_the_center(explanation):
 
 def test_exact_distances_are_edit_distances():
     graphs, y = make_perturbed(12, n_nodes=14, n_labels=2, random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, approximate=False, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=1, approximate=False, random_state=0)
     found = explain(kernel, graphs, y, n_permutations=9)
     for cluster in found.clusters:
         for member in found.members(cluster).nearest:

@@ -9,7 +9,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from explanation.planted import planted
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import WeisfeilerLehman
 from relaxwl.explanation import explain
 from relaxwl.explanation.weights import PENALTIES, fit_regression, fit_weights, read_target
 from relaxwl.learning.heads import RIDGES
@@ -18,7 +19,7 @@ from relaxwl.reports import render_explorer
 
 def test_given_model():
     graphs, y = planted()
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
+    kernel = optimized(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
     features = kernel.transform(graphs)
     model = LogisticRegression(max_iter=5000).fit(features, y)
     found = explain(kernel, graphs, y, model, n_permutations=19)
@@ -52,7 +53,7 @@ def test_weights_are_those_of_the_given_model(name, n_classes):
 def test_weights_are_those_of_the_machine():
     graphs, y = planted(30)
     y = np.arange(30) % 3
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
+    kernel = optimized(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
     found = explain(kernel, graphs, y, n_permutations=9)
     features = kernel.transform(graphs).toarray()
     scaled = features / np.sqrt((features**2).sum(axis=1).mean())
@@ -135,7 +136,7 @@ def test_the_regression_is_that_of_scikit_learn():
 
 def test_a_given_regression():
     graphs, y = planted()
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
+    kernel = optimized(max_depth=1, n_partitions=1, random_state=0).fit(graphs)
     values = y + np.linspace(0, 0.1, 40)
     model = Ridge().fit(kernel.transform(graphs), values)
     found = explain(kernel, graphs, values, model, n_permutations=9)
@@ -152,7 +153,7 @@ def test_a_given_regression():
 def explanation():
     graphs, y = planted()
     noise = np.random.default_rng(0).normal(scale=0.3, size=len(y))
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, n_clusters=2.0, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=1, n_clusters=2.0, random_state=0)
     return explain(kernel, graphs, 10 + 4 * y + noise, n_permutations=99)
 
 

@@ -18,7 +18,8 @@ from inputs.one_graph_of_each_kind import (
     labeled_igraph,
     labeled_networkx,
 )
-from relaxwl import EditCost, RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import EditCost
 from relaxwl.graphs import GraphCollection, GraphError
 from relaxwl.inputs import as_collection
 
@@ -204,7 +205,7 @@ def test_real_data(shared):
 def test_missing_values_count_in_kernels():
     graphs = as_collection(known_to_some("networkx"), node_attributes="size", edge_attributes="length", missing="?")
     cost = EditCost.from_attributes("euclidean", edge_metric="euclidean")
-    kernel = RelaxedWeisfeilerLehman(1, n_clusters=9, cost=cost.with_missing(0.25), random_state=0)
+    kernel = optimized(1, n_clusters=9, cost=cost.with_missing(0.25), random_state=0)
     assert kernel.fit_transform(graphs).shape[0] == 2
     with pytest.raises(ValueError, match="with_missing"):
         kernel.set_params(cost=cost).fit(graphs)

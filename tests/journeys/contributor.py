@@ -61,7 +61,7 @@ def journey(folder):
         """What a contributor tries first: a cost of one's own."""
 
     cost = package.EditCost.from_callable(lambda a, b: 0.0 if a == b else 1.0)
-    kernel = package.RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(graphs)
+    kernel = package.RelaxedWeisfeilerLehman(1, 1, "sqrt", cost=cost, random_state=0).fit(graphs)
     assert kernel.kernel_matrix(graphs).shape == (40, 40)
 
 

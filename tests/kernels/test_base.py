@@ -10,7 +10,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, LinearSVC
 
-from relaxwl import ContinuousWeisfeilerLehman, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import ContinuousWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from relaxwl.kernels import gram
 from relaxwl.kernels.base import SIMILARITIES
@@ -19,7 +20,7 @@ from small_graphs import collection, random_graphs
 
 KERNELS = [
     WeisfeilerLehman(max_depth=1),
-    RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=3.0, random_state=0),
+    optimized(max_depth=1, n_partitions=1, n_clusters=3.0, random_state=0),
     ContinuousWeisfeilerLehman(max_depth=1, n_partitions=2, similarity="dot", random_state=0),
 ]
 kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -64,7 +65,7 @@ def test_transform_changes_nothing_and_fit_is_idempotent(kernel):
 
 
 def test_nested_parameters_of_a_partitioner():
-    kernel = RelaxedWeisfeilerLehman(partitioner=KMeansPartitioner(WassersteinKMeans(3)))
+    kernel = optimized(partitioner=KMeansPartitioner(WassersteinKMeans(3)))
     kernel.set_params(partitioner__kmeans__n_clusters=5)
     assert clone(kernel).partitioner.kmeans.n_clusters == 5
 
@@ -144,12 +145,20 @@ def test_default_output_is_sparse_and_can_be_set_to_default(kernel):
 
 
 @kernels
-def test_a_tanimoto_similarity_has_counts_but_no_features(kernel):
+def test_features_of_tanimoto_similarity_are_scaled_intersections(kernel):
     graphs = collection(cycles_and_paths()[0])
-    kernel = clone(kernel).set_params(similarity="tanimoto").fit(graphs)
-    for call in (kernel.transform, kernel.get_feature_names_out):
-        with pytest.raises(ValueError, match="similarity='tanimoto' has no explicit features"):
-            call(graphs)
+    features = clone(kernel).set_params(similarity="tanimoto").fit_transform(graphs)
+    kernel = clone(kernel).set_params(similarity="intersection", normalize=True).fit(graphs)
+    assert (features != kernel.transform(graphs)).nnz == 0
+    kernel.set_params(similarity="tanimoto", normalize=False)
+    names = kernel.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == features.shape[1]
+    # Where two graphs have equal sums of counts, the Tanimoto similarity follows from the product of their features.
+    products, similarities = (features @ features.T).toarray(), kernel.kernel_matrix(graphs)
+    sums = kernel.weighted_counts(graphs).sum(axis=1)
+    equal = sums[:, None] == sums
+    assert equal.sum() > len(graphs)
+    np.testing.assert_allclose(similarities[equal], (products / (2 - products))[equal], rtol=1e-12)
     counts = kernel.weighted_counts(graphs)
     assert (counts != kernel.set_params(similarity="dot").transform(graphs)).nnz == 0
     assert (counts != kernel.set_params(similarity="intersection").weighted_counts(graphs)).nnz == 0

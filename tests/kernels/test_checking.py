@@ -4,13 +4,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman, as_collection
+from relaxed_kernels import optimized
+from relaxwl import EditCost, GraphCollection, WeisfeilerLehman, as_collection
 
 
 def test_a_kernel_refuses_the_other_type():
     directed = GraphCollection.from_edges([(2, [(0, 1)])], directed=True)
     undirected = directed.to_undirected()
-    for kernel in (WeisfeilerLehman(), RelaxedWeisfeilerLehman()):
+    for kernel in (WeisfeilerLehman(), optimized()):
         with pytest.raises(ValueError, match="fitted on directed graphs, and these graphs are undirected"):
             kernel.fit(directed).transform(undirected)
         with pytest.raises(ValueError, match="fitted on undirected graphs, and these graphs are directed"):
@@ -38,4 +39,4 @@ def test_what_takes_no_part_is_told_with_a_remedy():
     # No word where they take part, nor of edge labels in a collection that the user has made.
     WeisfeilerLehman(edge_labels=True).fit([labeled])
     WeisfeilerLehman().fit(as_collection([labeled]))
-    RelaxedWeisfeilerLehman(cost=EditCost.from_attributes(edge_metric="euclidean")).fit(weighted)
+    optimized(cost=EditCost.from_attributes(edge_metric="euclidean")).fit(weighted)

@@ -5,7 +5,8 @@ import pytest
 
 import naive
 from kernels.variants import TRAIN, VARIANTS, as_nested, kernel_of
-from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, UnfoldingTree, WassersteinKMeans
+from relaxed_kernels import optimized
+from relaxwl import EditCost, GraphCollection, UnfoldingTree, WassersteinKMeans
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.datasets import load_tu
 from relaxwl.distances.pairwise import blank_distances, level_bytes, paired_distances, row_distances, tree_distances
@@ -343,7 +344,7 @@ def test_radius_is_the_largest_distance_to_the_center():
 
 def test_centers_that_are_not_whole_are_drawn_as_their_nearest_members():
     graphs = GraphCollection.from_edges([(n + 1, [(0, i) for i in range(1, n + 1)]) for n in (6, 6, 6, 7, 7)])
-    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=1, center="mean", random_state=0).fit(graphs)
+    kernel = optimized(2, 1, n_clusters=1, center="mean", random_state=0).fit(graphs)
     for level in kernel.partitions_[0]:
         for center in range(len(level)):
             assert level.center_tree(center).size >= 1

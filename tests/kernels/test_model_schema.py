@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kernels.models import TRAIN, assert_equal_kernels, opened, written
+from relaxed_kernels import optimized
 from relaxwl import ContinuousWeisfeilerLehman, EditCost, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.clustering.partitioners import KMeansPartitioner
@@ -197,7 +198,7 @@ def test_types_of_graphlets_that_there_are_not_are_refused(tmp_path, number):
 
 @pytest.mark.parametrize("depth", [10**9, 3, 0])
 def test_depths_that_are_not_those_of_the_model_are_refused(tmp_path, depth):
-    for kernel in (WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 1, random_state=0)):
+    for kernel in (WeisfeilerLehman(2), optimized(2, 1, random_state=0)):
         kernel.fit(collection(TRAIN)).max_depth = depth
         save_model(kernel, tmp_path / "model.rwl")
         with pytest.raises(ModelFileError, match="depth"):
@@ -274,7 +275,7 @@ class Pair:
 def test_models_may_hold_models(tmp_path, monkeypatch):
     monkeypatch.setitem(FITTED, "Pair", {})
     fitted("Pair", kernels_=of(dict), coef_=vector(np.float64, 2))
-    one, other = WeisfeilerLehman(1).fit(collection(TRAIN)), RelaxedWeisfeilerLehman(1, 1, random_state=0)
+    one, other = WeisfeilerLehman(1).fit(collection(TRAIN)), optimized(1, 1, random_state=0)
     pair = Pair(2.0)
     pair.kernels_ = {"one": one, "more": [other.fit(collection(TRAIN)), one]}
     pair.coef_ = np.arange(6.0).reshape(2, 3)
@@ -380,7 +381,7 @@ def test_costs_that_do_not_fit_are_refused(tmp_path, place, value, message):
     edges = place[0] == "edge_encoding_"
     graphs = collection(TRAIN) if edges else with_attributes(random_graphs(12), labeled=True)
     cost = None if edges else EditCost.from_attributes(blank=1.0, n_codes=4)
-    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, edge_labels=edges, random_state=0).fit(graphs)
+    kernel = optimized(1, 1, cost=cost, edge_labels=edges, random_state=0).fit(graphs)
     kernel.save(tmp_path / "model.rwl")
     header, arrays = opened((tmp_path / "model.rwl").read_bytes())
     items = header["state"]

@@ -16,6 +16,7 @@ import pytest
 
 from directed_graphs import directed_collection, random_digraphs
 from kernels.models import TEST, TRAIN, assert_equal_kernels, objects, opened, replaced, rewritten, signed, written
+from relaxed_kernels import optimized
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WassersteinKMeans, WeisfeilerLehman
 from relaxwl.clustering.partitioners import IdentityPartitioner, KMeansPartitioner
 from relaxwl.explanation import explain
@@ -28,15 +29,15 @@ KERNELS = {
     "WL": WeisfeilerLehman(2),
     "WL edge labels": WeisfeilerLehman(2, "edge", edge_labels=True, depth_weights=[1.0, 0.5, np.float64(0.25)]),
     "WL shortest paths": WeisfeilerLehman(np.int64(1), "shortest-path", normalize=True),
-    "R-WL*": RelaxedWeisfeilerLehman(2, 2, random_state=0),
-    "R-WL": RelaxedWeisfeilerLehman(2, 2, approximate=False, random_state=0),
-    "edge labels": RelaxedWeisfeilerLehman(2, 2, edge_labels=True, base="edge", random_state=0),
-    "exact edge labels": RelaxedWeisfeilerLehman(2, 2, edge_labels=True, approximate=False, random_state=0),
-    "real centers": RelaxedWeisfeilerLehman(2, 2, center="mean", base="shortest-path", random_state=0),
-    "identity": RelaxedWeisfeilerLehman(2, 1, partitioner=IdentityPartitioner()),
-    "k-means": RelaxedWeisfeilerLehman(2, 1, partitioner=KMeansPartitioner(WassersteinKMeans(3.0)), random_state=0),
-    "matrix": RelaxedWeisfeilerLehman(1, 1, cost=EditCost.from_matrix(ATOMS, 1 - np.eye(4)), random_state=0),
-    "generator": RelaxedWeisfeilerLehman(1, 1, random_state=np.random.default_rng(0)),
+    "R-WL*": optimized(2, 2, random_state=0),
+    "R-WL": optimized(2, 2, approximate=False, random_state=0),
+    "edge labels": optimized(2, 2, edge_labels=True, base="edge", random_state=0),
+    "exact edge labels": optimized(2, 2, edge_labels=True, approximate=False, random_state=0),
+    "real centers": optimized(2, 2, center="mean", base="shortest-path", random_state=0),
+    "identity": optimized(2, 1, partitioner=IdentityPartitioner()),
+    "k-means": optimized(2, 1, partitioner=KMeansPartitioner(WassersteinKMeans(3.0)), random_state=0),
+    "matrix": optimized(1, 1, cost=EditCost.from_matrix(ATOMS, 1 - np.eye(4)), random_state=0),
+    "generator": optimized(1, 1, random_state=np.random.default_rng(0)),
 }
 kernels = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 
@@ -71,7 +72,7 @@ def test_saved_and_loaded_is_the_same(tmp_path, kernel):
 def test_attributes_are_kept(tmp_path, labeled):
     train, test = with_attributes(TRAIN, 0, labeled), with_attributes(TEST, 1, labeled)
     cost = EditCost.from_attributes(blank=1.0, n_codes=4)
-    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(train)
+    kernel = optimized(1, 1, cost=cost, random_state=0).fit(train)
     kernel.save(tmp_path / "model.rwl")
     loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
     assert (kernel.transform(test) != loaded.transform(test)).nnz == 0
@@ -83,7 +84,7 @@ def test_attributes_are_kept(tmp_path, labeled):
 )
 def test_scales_of_attributes_that_do_not_fit_are_refused(tmp_path, scale, message):
     cost = EditCost.from_attributes(blank=1.0, n_codes=4)
-    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(with_attributes(TRAIN, 0))
+    kernel = optimized(1, 1, cost=cost, random_state=0).fit(with_attributes(TRAIN, 0))
     object.__setattr__(kernel.root_encoding_.codebook, "scale", scale)
     kernel.save(tmp_path / "model.rwl")
     with pytest.raises(ModelFileError, match=message):
@@ -99,7 +100,7 @@ def test_missing_values_and_costs_of_labels_are_kept(tmp_path):
     known = graphs.node_vocabulary
     labels = EditCost.from_matrix(known, 0.5 * (1 - np.eye(len(known) + 1)))
     cost = EditCost.from_attributes(n_codes=5, relabel=labels, scale=None).with_missing(0.5)
-    kernel = RelaxedWeisfeilerLehman(1, 1, cost=cost, random_state=0).fit(graphs)
+    kernel = optimized(1, 1, cost=cost, random_state=0).fit(graphs)
     kernel.save(tmp_path / "model.rwl")
     loaded = RelaxedWeisfeilerLehman.load(tmp_path / "model.rwl")
     assert loaded.cost == cost
@@ -117,7 +118,7 @@ def test_labels_of_every_kind_are_kept(tmp_path):
 
 
 def test_nothing_is_kept_twice(tmp_path):
-    kernel = RelaxedWeisfeilerLehman(3, 1, approximate=False, random_state=0).fit(collection(random_graphs(60, 9)))
+    kernel = optimized(3, 1, approximate=False, random_state=0).fit(collection(random_graphs(60, 9)))
     kernel.save(tmp_path / "model.rwl")
     _, arrays = opened((tmp_path / "model.rwl").read_bytes())
     large = [array.tobytes() for array in arrays if array.nbytes > 10_000]
@@ -136,7 +137,7 @@ def test_nothing_is_kept_twice(tmp_path):
     ],
 )
 def test_models_with_code_are_refused_and_leave_no_file(tmp_path, parameters, message):
-    kernel = RelaxedWeisfeilerLehman(1, 1, random_state=0, **parameters).fit(collection(TRAIN))
+    kernel = optimized(1, 1, random_state=0, **parameters).fit(collection(TRAIN))
     with pytest.raises((TypeError, ValueError), match=message):
         kernel.save(tmp_path / "model.rwl")
     assert not list(tmp_path.iterdir())
@@ -393,7 +394,7 @@ def test_models_of_directed_graphs_are_kept_and_explained(directions, tmp_path):
     y = np.arange(16) % 2
     for kernel in (
         WeisfeilerLehman(2, edge_labels=True, directions=directions),
-        RelaxedWeisfeilerLehman(2, edge_labels=True, directions=directions, random_state=0),
+        optimized(2, edge_labels=True, directions=directions, random_state=0),
     ):
         features = kernel.fit_transform(graphs)
         kernel.save(tmp_path / "model")

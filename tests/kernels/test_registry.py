@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import relaxwl
+from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl._registry import estimator_names, get_estimator
 from relaxwl.datasets.smiles import from_smiles
 from relaxwl.evaluation.selection import fit_variant
@@ -16,7 +17,7 @@ from relaxwl.kernels.base import GraphKernel
 from relaxwl.kernels.registry import ENTRIES, get_kernel, kernel_names
 
 NAMES = ["ve-hist", "wl", "wl-tanimoto", "gs", "sp", "odd-sth", "wwl", "tmd", "pwl", "wl-oa", "gwl", "gwl-oa"]
-NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-tanimoto", "cwl", "stats-rf", "stats-rf-all"]
+NAMES += ["rwl", "rwl-tanimoto", "rwl-star", "rwl-star-paper", "cwl", "stats-rf", "stats-rf-all"]
 PREDICTORS = ["auto", "molecules"]
 
 
@@ -78,7 +79,7 @@ PROTOCOL = {  # number of variants, and of candidates from each
     "gwl-oa": (4, 10),
     "rwl": (1, 4),
     "rwl-star": (1, 4),
-    "rwl-star-tanimoto": (1, 4),
+    "rwl-star-paper": (1, 4),
     "cwl": (1, 3),
 }
 
@@ -98,7 +99,17 @@ def test_seeds_and_threads_reach_the_kernels_that_know_them():
     assert "random_state" not in get_kernel("wl").make(random_state=5).get_params()
 
 
-@pytest.mark.parametrize("name", ["wl", "rwl", "rwl-star"])
+def test_the_relaxed_kernel_is_that_of_the_paper_or_has_its_defaults():
+    default = RelaxedWeisfeilerLehman(random_state=0)
+    assert get_kernel("rwl-star").make(random_state=0).get_params() == default.get_params()
+    paper = {"max_depth": 4, "n_partitions": 3, "n_clusters": "sqrt", "max_iter": None, "similarity": "dot"}
+    for name, approximate in (("rwl", False), ("rwl-star-paper", True)):
+        [variant] = get_kernel(name).variants(random_state=0)
+        expected = default.set_params(**paper, approximate=approximate, normalize=True)
+        assert variant.estimator.get_params() == expected.get_params()
+
+
+@pytest.mark.parametrize("name", ["wl", "rwl"])
 def test_tanimoto_by_name_is_the_kernel_with_that_similarity(name):
     named = get_kernel(f"{name}-tanimoto").make(random_state=0)
     given = get_kernel(name).make(random_state=0, similarity="tanimoto")

@@ -1,12 +1,15 @@
 import logging
 import tracemalloc
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import naive
+from directed_graphs import directed_collection, random_digraphs
 from kernels.variants import ATTRIBUTES, TEST, TRAIN, VARIANTS, as_nested, kernel_of, nested
+from relaxed_kernels import optimized
 from relaxwl import EditCost, GraphCollection, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering.partitioners import IdentityPartitioner
 from relaxwl.costs.codebook import UniformCosts
@@ -15,6 +18,7 @@ from small_graphs import ATOMS, BONDS, collection, random_graphs, with_attribute
 from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
 
 BASES = ("subtree", "edge", "shortest-path")
+SIMILARITIES = ("dot", "intersection", "tanimoto")
 variants = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 EXPLICIT = {name: variant for name, variant in VARIANTS.items() if variant.get("similarity") != "tanimoto"}
 variants_with_features = pytest.mark.parametrize("variant", EXPLICIT.values(), ids=EXPLICIT.keys())
@@ -34,24 +38,56 @@ def assert_same(a, b, exact=True):
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("edge_labels", [False, True])
 @pytest.mark.parametrize("approximate", [True, False])
-@pytest.mark.parametrize("parameters", [{"partitioner": IdentityPartitioner()}, {"n_clusters": 10**6}])
+@pytest.mark.parametrize(
+    "parameters", [{"partitioner": IdentityPartitioner()}, {"n_clusters": "all"}, {"n_clusters": 10**6}]
+)
 def test_every_tree_in_its_own_group_is_weisfeiler_lehman(base, edge_labels, approximate, parameters):
     train, test = collection(TRAIN), collection(TEST)
     plain = WeisfeilerLehman(3, base, edge_labels=edge_labels)
-    relaxed = RelaxedWeisfeilerLehman(
-        3, 1, approximate=approximate, base=base, edge_labels=edge_labels, random_state=0, **parameters
-    )
+    relaxed = optimized(3, 1, approximate=approximate, base=base, edge_labels=edge_labels, random_state=0, **parameters)
     assert_same(relaxed.fit_transform(train), plain.fit_transform(train))
     np.testing.assert_array_equal(relaxed.kernel_matrix(train), plain.kernel_matrix(train))
-    if "partitioner" in parameters:  # k-means sends unseen trees to the nearest group instead
+    if parameters != {"n_clusters": 10**6}:  # k-means sends unseen trees to the nearest group instead
         assert_same(relaxed.transform(test), plain.transform(test))
         relaxed.normalize = plain.normalize = True
         np.testing.assert_allclose(relaxed.kernel_matrix(test, train), plain.kernel_matrix(test, train), rtol=1e-12)
 
 
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("normalize", [False, True, "depth"])
+@pytest.mark.parametrize("directions", ["both", "out", "in"])
+def test_all_trees_as_clusters_are_weisfeiler_lehman_on_arcs_with_labels(similarity, normalize, directions):
+    train, test = (directed_collection(random_digraphs(12, seed), arc_labels=True) for seed in (0, 1))
+    options = {"similarity": similarity, "normalize": normalize, "directions": directions, "edge_labels": True}
+    plain = WeisfeilerLehman(3, **options).fit(train)
+    relaxed = RelaxedWeisfeilerLehman(3, 1, "all", **options).fit(train)
+    np.testing.assert_array_equal(relaxed.kernel_matrix(train), plain.kernel_matrix(train))
+    np.testing.assert_allclose(relaxed.kernel_matrix(test, train), plain.kernel_matrix(test, train), rtol=1e-12)
+    np.testing.assert_allclose(relaxed.kernel_diagonal(test), plain.kernel_diagonal(test), rtol=1e-12)
+    assert all(level.lower is None or level.lower.distances is None for level in relaxed.partitions_[0])
+
+
+def test_granularities_are_counted_side_by_side():
+    """The Tanimoto similarity of all partitions is that of their sums of minima, to which each adds equally much."""
+    train, test = collection(TRAIN), collection(TEST)
+    kernel = RelaxedWeisfeilerLehman(2, random_state=3).fit(train)
+    plain = WeisfeilerLehman(2).fit(train)
+    sizes = [len(partition[2]) for partition in kernel.partitions_]
+    assert sizes[0] == len(plain.rows_[2]) > sizes[1] > sizes[2] > sizes[3]
+    minima = 0.0
+    for levels in zip(*(kernel.node_clusters(graphs) for graphs in (test, train)), strict=True):
+        for clusters in zip(*levels, strict=True):
+            parts = [np.split(ids, graphs.offsets[1:-1]) for ids, graphs in zip(clusters, (test, train), strict=True)]
+            known = [[Counter(ids.tolist()) for ids in part] for part in parts]
+            minima = minima + np.array([[(a & b).total() for b in known[1]] for a in known[0]])
+    sums = [3.0 * kernel.n_partitions * graphs.node_counts for graphs in (test, train)]
+    expected = minima / (sums[0][:, None] + sums[1] - minima)
+    np.testing.assert_allclose(kernel.kernel_matrix(test, train), expected, rtol=1e-12)
+
+
 def test_partitions_of_identity_add_up():
     graphs = collection(TRAIN)
-    three = RelaxedWeisfeilerLehman(2, 3, partitioner=IdentityPartitioner()).fit_kernel_matrix(graphs)
+    three = optimized(2, 3, partitioner=IdentityPartitioner()).fit_kernel_matrix(graphs)
     np.testing.assert_array_equal(three, 3 * WeisfeilerLehman(2).fit_kernel_matrix(graphs))
 
 
@@ -96,7 +132,7 @@ def test_exact_groups_of_unseen_graphs_are_those_of_the_definition():
 
 
 def test_without_a_seed_every_fit_has_other_partitions():
-    kernel = RelaxedWeisfeilerLehman(1, 4, n_clusters=3, max_iter=0)
+    kernel = optimized(1, 4, n_clusters=3, max_iter=0)
     one, two = (kernel.fit_transform(collection(TRAIN)) for _ in range(2))
     assert one.shape != two.shape or (one != two).nnz
 
@@ -139,7 +175,7 @@ def test_memory_does_not_grow_with_the_square_of_the_number_of_labels():
     n_labels = 2100
     path = (n_labels, [(node, node + 1) for node in range(n_labels - 1)], list(range(n_labels)))
     graphs = GraphCollection.from_edges([path, (3, [(0, 1), (1, 2)], [0, 1, 2])])
-    kernel = RelaxedWeisfeilerLehman(2, 1, n_clusters=4, max_iter=0, random_state=0)
+    kernel = optimized(2, 1, n_clusters=4, max_iter=0, random_state=0)
     kernel.fit(graphs).transform(graphs)  # compiles
     tracemalloc.start()
     kernel.fit(graphs).transform(graphs)
@@ -171,10 +207,10 @@ def test_costs_of_many_labels_are_a_rule_with_the_same_result(monkeypatch, tmp_p
     train = collection(random_graphs(20, seed=1, labels=labels[:20], bonds=BONDS))
     test = collection(random_graphs(20, seed=2, labels=labels, bonds=BONDS))
     cost = EditCost(1.5, 1.0, 0.25, 0.5)
-    expected = RelaxedWeisfeilerLehman(3, 2, cost=cost, random_state=0, **parameters)
+    expected = optimized(3, 2, cost=cost, random_state=0, **parameters)
     features = expected.fit_transform(train), expected.transform(test)
     monkeypatch.setattr("relaxwl.costs.edit_cost.MANY_LABELS", 10)
-    kernel = RelaxedWeisfeilerLehman(3, 2, cost=cost, random_state=0, **parameters)
+    kernel = optimized(3, 2, cost=cost, random_state=0, **parameters)
     assert_same(kernel.fit_transform(train), features[0])
     assert_same(kernel.transform(test), features[1])
     assert isinstance(kernel.partitions_[0][0].lower.distances, UniformCosts) == kernel.approximate
@@ -188,8 +224,8 @@ def test_costs_of_many_labels_are_a_rule_with_the_same_result(monkeypatch, tmp_p
 @pytest.mark.parametrize("max_iter", [0, None])
 def test_costs_only_scale_the_distances_of_unlabeled_graphs(max_iter):
     graphs = collection(random_graphs(20, 12), labeled=False)
-    kernel = RelaxedWeisfeilerLehman(3, 2, max_iter=max_iter, random_state=0).fit(graphs)
-    twice = RelaxedWeisfeilerLehman(3, 2, max_iter=max_iter, cost=EditCost(insert_delete=2), random_state=0).fit(graphs)
+    kernel = optimized(3, 2, max_iter=max_iter, random_state=0).fit(graphs)
+    twice = optimized(3, 2, max_iter=max_iter, cost=EditCost(insert_delete=2), random_state=0).fit(graphs)
     assert_same(twice.transform(graphs), kernel.transform(graphs))
     for one, other in zip(kernel.partitions_[0], twice.partitions_[0], strict=True):
         np.testing.assert_array_equal(other.radius, 2 * one.radius)
@@ -522,7 +558,7 @@ def test_verbose_logs_depth_rows_clusters_and_rounds(caplog):
 
 def test_groups_tell_network_models_apart():
     graphs, y = make_egonets(n_graphs=40, random_state=0)
-    matrix = RelaxedWeisfeilerLehman(2, random_state=0, normalize=True).fit_kernel_matrix(graphs)
+    matrix = optimized(2, random_state=0, normalize=True).fit_kernel_matrix(graphs)
     same = y[:, None] == y[None, :]
     assert matrix[same].mean() > matrix[~same].mean()
 
@@ -531,7 +567,7 @@ def test_groups_tell_network_models_apart():
 @pytest.mark.parametrize("approximate", [True, False])
 def test_real_data_in_training_and_test_parts(shared, approximate):
     graphs, _ = load_tu(shared / "data" / "MUTAG.zip")
-    kernel = RelaxedWeisfeilerLehman(3, approximate=approximate, random_state=0)
+    kernel = optimized(3, approximate=approximate, random_state=0)
     train, test = graphs[:140], graphs[140:]
     features = kernel.fit_transform(train)
     assert_same(kernel.transform(train), features)
@@ -539,5 +575,5 @@ def test_real_data_in_training_and_test_parts(shared, approximate):
     np.testing.assert_array_equal(together[:140], features.toarray())
     np.testing.assert_array_equal(together[140:], kernel.transform(test).toarray())
     for n_jobs in (1, 2):
-        again = RelaxedWeisfeilerLehman(3, approximate=approximate, random_state=0, n_jobs=n_jobs).fit(train)
+        again = optimized(3, approximate=approximate, random_state=0, n_jobs=n_jobs).fit(train)
         assert_same(again.transform(test), kernel.transform(test))

@@ -10,7 +10,8 @@ from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 
 import naive
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import WeisfeilerLehman
 from relaxwl._memory import MemoryRefusal
 from relaxwl.kernels.baselines import PersistentWL, ShortestPath, WLOptimalAssignment
 from relaxwl.kernels.unary import distinct_counts, step_names, unary_code, unary_steps
@@ -93,8 +94,8 @@ def test_features_of_wl_follow_the_definition(base, normalize):
 @pytest.mark.parametrize(
     "kernel",
     [
-        RelaxedWeisfeilerLehman(2, 3, similarity="intersection", random_state=0),
-        RelaxedWeisfeilerLehman(2, 2, approximate=False, similarity="intersection", random_state=0),
+        optimized(2, 3, similarity="intersection", random_state=0),
+        optimized(2, 2, approximate=False, similarity="intersection", random_state=0),
         WLOptimalAssignment(2),
     ],
     ids=lambda kernel: type(kernel).__name__,

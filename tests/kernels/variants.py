@@ -1,6 +1,7 @@
 """The relaxed kernel in all its variants, and trees as oracles take them."""
 
-from relaxwl import EditCost, RelaxedWeisfeilerLehman, WassersteinKMeans
+from relaxed_kernels import optimized
+from relaxwl import EditCost, WassersteinKMeans
 from relaxwl.clustering.partitioners import KMeansPartitioner
 from small_graphs import BONDS, random_graphs
 from user_partitioners import KMedoidsPartitioner, RadiusPartitioner
@@ -28,13 +29,17 @@ VARIANTS = {
     "tanimoto of depths": {"similarity": "tanimoto", "normalize": "depth", "approximate": False},
     "weights": {"depth_weights": [0.0, 1.0, 0.5], "normalize": True},
     "equal depths": {"similarity": "intersection", "normalize": "depth"},
+    "every tree": {"n_clusters": "all"},
+    "exact every tree": {"n_clusters": "all", "approximate": False, "edge_labels": True},
+    "defaults": {"n_clusters": ("all", 2.0, 1.0, 0.5), "n_partitions": 4, "max_iter": 0, "similarity": "tanimoto"},
+    "exact granularities": {"n_clusters": ["all", 2.0], "approximate": False, "similarity": "intersection"},
     "mixed clusters": {"n_clusters": (0.5, 2.0), "n_partitions": 3},
     "exact mixed clusters": {"n_clusters": [2, "sqrt"], "n_partitions": 3, "approximate": False},
 }
 
 
 def kernel_of(variant, **more):
-    return RelaxedWeisfeilerLehman(**{"max_depth": 2, "n_partitions": 2, "random_state": 0, **variant, **more})
+    return optimized(**{"max_depth": 2, "n_partitions": 2, "random_state": 0, **variant, **more})
 
 
 def nested(tree):

@@ -209,7 +209,7 @@ def run_networkx(made: Any, folder: Path) -> None:
 
 def run_explain(made: Any, folder: Path) -> None:
     graphs = collection_of(made)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, random_state=0)
+    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, n_clusters="sqrt", similarity="dot", random_state=0)
     for numbers in (False, True):
         found = explain(clone(kernel), made, targets_of(len(graphs), numbers), n_permutations=9, random_state=0)
         assert "</html>" in render_explorer(found, title="matrix", n_graphs=4)

@@ -11,21 +11,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from relaxwl import (
-    GraphCollection,
-    KernelDistance,
-    KernelMatrix,
-    NodeClusters,
-    RelaxedWeisfeilerLehman,
-    WeisfeilerLehman,
-)
+from relaxed_kernels import optimized
+from relaxwl import GraphCollection, KernelDistance, KernelMatrix, NodeClusters, WeisfeilerLehman
 from relaxwl.kernels.baselines import VertexEdgeHistogram, WassersteinWL, WLOptimalAssignment
 from sklearn_checks import each_check, run_check
 from small_graphs import collection, random_graphs
 
 TRAIN, TEST = collection(random_graphs(20)), collection(random_graphs(8, seed=1))
 CLASSES = np.arange(20) % 2
-RELAXED = RelaxedWeisfeilerLehman(2, 2, random_state=0)
+RELAXED = optimized(2, 2, random_state=0)
 KERNELS = [
     WeisfeilerLehman(2),
     WeisfeilerLehman(2, similarity="intersection", depth_weights=[1.0, 0.5, 0.2]),

@@ -7,7 +7,8 @@ from scipy.spatial.distance import cdist
 import naive
 from molecules.small_molecules import SMILES
 from predictors.small_data import GRAPHS, PLAIN, TEST, TRAIN
-from relaxwl import RelaxedWeisfeilerLehman, WeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import WeisfeilerLehman
 from relaxwl.datasets.smiles import from_smiles
 from relaxwl.predictors.views import ColumnScaler, CountView, Objects, VectorView, extra_view
 from small_graphs import collection
@@ -29,7 +30,7 @@ def test_shared_histograms_follow_the_definition():
 
 @pytest.mark.parametrize("graphs", [GRAPHS, TEST], ids=["fitted", "new"])
 @pytest.mark.parametrize(
-    "kernel", [WeisfeilerLehman(2), RelaxedWeisfeilerLehman(2, 2, random_state=0)], ids=lambda k: type(k).__name__
+    "kernel", [WeisfeilerLehman(2), optimized(2, 2, random_state=0)], ids=lambda k: type(k).__name__
 )
 def test_counts_of_nodes_add_up_to_those_of_the_graph(kernel, graphs):
     kernel.fit(GRAPHS)
@@ -74,7 +75,7 @@ def test_unknown_clusters_lose_a_member():
 @pytest.fixture(
     params=[
         WeisfeilerLehman(2, edge_labels=True, similarity="tanimoto"),
-        RelaxedWeisfeilerLehman(2, 3, edge_labels=True, similarity="tanimoto", random_state=0),
+        optimized(2, 3, edge_labels=True, similarity="tanimoto", random_state=0),
     ],
     ids=["WL", "R-WL*"],
 )

@@ -7,7 +7,8 @@ import re
 import networkx
 import numpy as np
 
-from relaxwl import GraphCollection, RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
+from relaxwl import GraphCollection
 from relaxwl.datasets import make_egonets
 from relaxwl.explanation import Explanation, explain
 from relaxwl.reports.explorer import render_explorer
@@ -19,7 +20,7 @@ NASTY = ("<script>alert(1)</script>", "</script>", '"><img src=x onerror=alert(2
 def egonets() -> Explanation:
     """Return what is found in a few ego networks, which have no labels."""
     graphs, y = make_egonets(40, n_nodes=(30, 40), random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=3, n_partitions=2, random_state=0)
+    kernel = optimized(max_depth=3, n_partitions=2, random_state=0)
     return explain(kernel, graphs, y, n_permutations=99)
 
 
@@ -36,7 +37,7 @@ def nasty() -> Explanation:
         graph.add_nodes_from((v, {"label": label}) for v, label in enumerate(labels))
         graph.add_edges_from((a, b, {"label": NASTY[rng.integers(2)]}) for a, b in edges)
         graphs.append(graph)
-    kernel = RelaxedWeisfeilerLehman(max_depth=2, n_partitions=1, edge_labels=True, random_state=0)
+    kernel = optimized(max_depth=2, n_partitions=1, edge_labels=True, random_state=0)
     classes = ["<b>bold</b>", "</script><script>alert(3)</script>"]
     collection = GraphCollection.from_networkx(graphs, node_label="label", edge_label="label")
     collection = collection.with_names([f"{NASTY[i % len(NASTY)]} {i}" for i in range(16)])

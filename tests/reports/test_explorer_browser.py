@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import unavailable
-from relaxwl import RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
 from relaxwl.datasets import load_tu
 from relaxwl.explanation import explain
 from relaxwl.reports.explorer import write_explorer
@@ -342,7 +342,7 @@ def test_labels_that_look_like_markup_are_text(browser, pages):
 def test_page_of_ego_1_opens_quickly(browser, shared, tmp_path):
     graphs, y = load_tu(shared / "data" / "EGO-1.zip")
     path = tmp_path / "ego.html"
-    write_explorer(explain(RelaxedWeisfeilerLehman(random_state=0), graphs, y), path)
+    write_explorer(explain(optimized(random_state=0), graphs, y), path)
     assert path.stat().st_size < 5_000_000
     page = Page(browser, path.as_uri())
     page.open()

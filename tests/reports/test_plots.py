@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import roc_curve
 
 from evaluation.records import described, repetitions, table_of_four
-from relaxwl import RelaxedWeisfeilerLehman
+from relaxed_kernels import optimized
 from relaxwl.datasets import make_egonets
 from relaxwl.evaluation import Results
 from relaxwl.evaluation.tables import Ranks
@@ -93,7 +93,7 @@ def test_ranks_join_kernels_that_are_not_told_apart():
 
 def test_clusters_are_drawn_with_intervals():
     graphs, y = make_egonets(24, n_nodes=20, random_state=0)
-    kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=2, random_state=0)
+    kernel = optimized(max_depth=1, n_partitions=2, random_state=0)
     explanation = explain(kernel, graphs, y, n_permutations=19)
     axes = plots.clusters_figure(explanation, n_clusters=4).axes[0]
     assert [text.get_text()[:2] for text in axes.get_yticklabels()] == ["4.", "3.", "2.", "1."]

@@ -67,19 +67,23 @@ def number_of_clusters(n_clusters: NumberOfClusters, n_rows: int) -> int:
         wanted = int(n_clusters * math.sqrt(n_rows))
     else:
         raise ValueError(
-            "n_clusters must be an integer >= 1, 'sqrt', 'log2', a number f > 0.0 meaning f·√rows, or a function of "
-            f"the number of rows, not {n_clusters!r}"
+            "n_clusters must be an integer >= 1, 'sqrt', 'log2', a number f > 0.0 meaning f·√rows, a function of the "
+            f"number of rows, or, for relaxed kernels, 'all', not {n_clusters!r}"
         )
     return min(max(int(wanted), 1), max(n_rows, 1))
 
 
-def cluster_rules(n_clusters: Any) -> list[NumberOfClusters]:
-    """Return the validated rules for numbers of clusters, through which partitions cycle."""
+def cluster_rules(n_clusters: Any, *, of_trees: bool = False) -> list[NumberOfClusters]:
+    """Return the validated rules for numbers of clusters, through which partitions cycle.
+
+    Partitions ``of_trees`` may have the rule "all", for which nothing is searched: every distinct tree is a cluster.
+    """
     rules = list(n_clusters) if isinstance(n_clusters, (list, tuple)) else [n_clusters]
     if not rules:
         raise ParameterError("n_clusters is empty; give at least one number of clusters")
     for rule in rules:
-        number_of_clusters(rule, 1)
+        if not (of_trees and rule == "all"):
+            number_of_clusters(rule, 1)
     return rules
 
 

@@ -16,6 +16,10 @@ def run(arguments: Namespace, console: Console) -> None:
     kernel = RelaxedWeisfeilerLehman(
         max_depth=arguments.depth,
         n_partitions=arguments.partitions,
+        # Optimized centers are typical of their clusters, which randomly drawn ones need not be.
+        n_clusters="sqrt",
+        max_iter=None,
+        similarity="dot",
         edge_labels=arguments.edge_labels,
         n_jobs=arguments.jobs,
         random_state=arguments.seed,

@@ -84,7 +84,7 @@ def _kernel(arguments: Namespace, console: Console) -> Any:
 
 def _clusters(text: str | None) -> Any:
     """Read a rule for the number of clusters, or several rules separated by commas."""
-    if text is None or text in ("sqrt", "log2"):
+    if text is None or text in ("sqrt", "log2", "all"):
         return text
     if "," in text:
         return [_clusters(part.strip()) for part in text.split(",")]
@@ -92,4 +92,6 @@ def _clusters(text: str | None) -> Any:
         number = read_number(text)
         return number if "." in text else int(text)
     except ValueError:
-        raise UserError(f"--clusters takes a number, a factor such as 0.5, 'sqrt' or 'log2', not {text!r}") from None
+        raise UserError(
+            f"--clusters takes a number, a factor such as 0.5, 'sqrt', 'log2' or 'all', not {text!r}"
+        ) from None

@@ -61,5 +61,5 @@ def _edge_labels(n_jobs: int) -> None:
         (graph.n_nodes, graph.edges.tolist(), graph.node_labels, [(a + b) % 2 for a, b in graph.edges.tolist()])
         for graph in small_graphs()
     ]
-    for kernel in (WeisfeilerLehman(2, edge_labels=True), RelaxedWeisfeilerLehman(2, 1, edge_labels=True)):
+    for kernel in (WeisfeilerLehman(2, edge_labels=True), RelaxedWeisfeilerLehman(2, 1, "sqrt", edge_labels=True)):
         kernel.set_params(n_jobs=n_jobs).fit(graphs).transform(graphs)

@@ -77,7 +77,7 @@ def fit(kernel: CountKernel, shards: ShardedCollection, unary: bool = False) -> 
     with tasks.working(shards.folder) if isinstance(tasks, Cluster) else nullcontext():
         source = source_of(shards, tasks)
         kernel.fit_source(source)
-        if unary or kernel.similarity == "intersection":  # only these features depend on the counts of the fit
+        if unary or kernel.similarity != "dot":  # only these features depend on the counts of the fit
             found = source.joined(join_counts_of_parts, source.each(counts_of_part, kernel))
             kernel.unary_ = [unary_steps(*depth) for depth in found]
     kernel.n_graphs_in_ = shards.n_graphs

@@ -360,7 +360,7 @@ class Explanation:
         Returns
         -------
         float64 array (n_clusters, n_clusters) or None
-            The distances; None for kernels whose clusters have no centers.
+            The distances; None if clusters have no centers, or are single trees.
         """
         return self.level(partition, depth).center_distances()
 

@@ -309,7 +309,6 @@ class CountKernel(TransformerMixin, GraphKernel):
         csr_array (n_graphs, n_features) of float64
             As :meth:`transform` returns it.
         """
-        check_explicit(self)
         if hasattr(X, "fit_kernel"):
             return self.fit(X).transform(X)
         features = explicit_features(self, self.fit_prepare(X))
@@ -317,10 +316,12 @@ class CountKernel(TransformerMixin, GraphKernel):
         return features if self.sparse_output else features.toarray()
 
     def transform(self, X: Any) -> Any:
-        """Return explicit features of graphs, whose dot products are the kernel values.
+        """Return explicit features of graphs, for linear models.
 
         With ``similarity="dot"`` the features are weighted counts, with "intersection" a unary code of the counts (see
-        :meth:`unary_features`). Tanimoto similarity has no explicit features.
+        :meth:`unary_features`); their dot products are the kernel values. Tanimoto similarity Σ min / Σ max is no dot
+        product of sparse features: with it the features are the unary code scaled to length 1. Their dot products
+        c = Σ min / √(Σx · Σy) grow with it; where the sums of two graphs are equal it is c / (2 − c).
 
         Parameters
         ----------
@@ -336,7 +337,6 @@ class CountKernel(TransformerMixin, GraphKernel):
             shard.
         """
         check_is_fitted(self)
-        check_explicit(self)
         if hasattr(X, "transform_by"):
             return X.transform_by(self)
         features = explicit_features(self, self.prepare(X))
@@ -532,7 +532,6 @@ class CountKernel(TransformerMixin, GraphKernel):
             The names.
         """
         check_is_fitted(self)
-        check_explicit(self)
         names = self._column_names()
         return np.array(names if self.similarity == "dot" else step_names(names, fitted_steps(self)), dtype=object)
 
@@ -590,21 +589,14 @@ def weights_of_depths(kernel: CountKernel, n_depths: int) -> Float64:
     return weights
 
 
-def check_explicit(kernel: CountKernel) -> None:
-    """Raise an error for a similarity that is not a dot product of features."""
-    if kernel.similarity == "tanimoto":
-        raise ValueError(
-            "similarity='tanimoto' has no explicit features; put relaxwl.KernelMatrix(kernel) before "
-            'SVC(kernel="precomputed"), take weighted_counts(X), or choose similarity="intersection"'
-        )
-
-
 def explicit_features(kernel: CountKernel, counts: list[Counts]) -> csr_array:
-    """Return the features whose dot products are the kernel values, given raw counts."""
-    check_explicit(kernel)
-    if kernel.similarity == "intersection":
-        return kernel.unary_features(counts)
-    return weighted_features(counts, weights_of_depths(kernel, len(counts)), kernel.normalize)
+    """Return the features of linear models, given raw counts; see :meth:`CountKernel.transform`."""
+    weights = weights_of_depths(kernel, len(counts))
+    if kernel.similarity == "dot":
+        return weighted_features(counts, weights, kernel.normalize)
+    # A graph has the Tanimoto similarity 1 with itself even if the kernel does not normalize.
+    scaled = kernel.normalize or kernel.similarity == "tanimoto"
+    return unary_features(counts, fitted_steps(kernel), weights, scaled)
 
 
 def fitted_steps(kernel: CountKernel) -> list[tuple[Int64, Float64]]:
@@ -612,7 +604,7 @@ def fitted_steps(kernel: CountKernel) -> list[tuple[Int64, Float64]]:
     if not hasattr(kernel, "unary_"):
         raise ValueError(
             "the kernel was fitted to shards without the counts that unary features need; fit it with "
-            "similarity='intersection'"
+            "similarity='intersection' or 'tanimoto'"
         )
     return kernel.unary_
 

@@ -262,15 +262,15 @@ def fit_chain(
         # The partitions of R-WL look at the same trees with the same distances, and are independent.
         found = map_long(fit, range(len(own)), n_jobs)
         lower, deeper = None, [partitioner for later in partitioners[depth + 1 :] for partitioner in later]
+        # Distances are expensive, and a partition into single trees does not look at them. Classes derived from that
+        # partitioner may.
+        measured = any(type(partitioner) is not IdentityPartitioner for partitioner in deeper)
         if deeper and use_clusters:
-            # Distances between centers are expensive, and a partition into single trees does not look at them. Classes
-            # derived from that partitioner may.
-            measured = any(type(partitioner) is not IdentityPartitioner for partitioner in deeper)
             centers = found[0].centers
             lower = LowerLevel(centers, center_costs(centers, ground, n_jobs) if measured else None)
         elif deeper:
             # R-WL needs the distances between all trees, which its partitions share.
-            lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs))
+            lower = LowerLevel(level.take(), level_distances(level.take(), ground, n_jobs) if measured else None)
         fitted = []
         for index, (partitioner, (centers, clusters, members)) in enumerate(zip(own, found, strict=True), first):
             drawn = centers if centers.is_integral else _drawn(level, centers, members.nearest())
@@ -393,11 +393,14 @@ def _predicted(partitioner: Any, rows: TreeRows, ground: GroundCost) -> tuple[In
 
 def distances_of_centers(
     levels: list[list[Partition]], partition: Partition, encoded: Encoded, n_jobs: int | None = None
-) -> Float64:
+) -> Float64 | None:
     """Return the distances between the centers of a partition, as ``levels[depth][...]`` of a chain.
 
-    Distances that no partitioner uses were not computed in fitting and are computed here.
+    Distances that no partitioner uses were not computed in fitting and are computed here. A partition into single trees
+    has none from depth 1 on: there may be as many trees as nodes, and nobody asked which of them are similar.
     """
+    if partition.depth and type(partition.partitioner) is IdentityPartitioner:
+        return None
     lower = partition.lower
     below: NDArray[Any] | UniformCosts = np.zeros((1, 1))
     if lower is not None and lower.known is partition.centers and lower.distances is not None:

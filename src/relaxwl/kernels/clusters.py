@@ -43,7 +43,7 @@ class LevelClusters:
     row_distances : callable
         Returns the distance of each tree to the center of its cluster; None if clusters have no centers.
     center_distances : callable
-        Returns the distances between the centers; None if there are no centers.
+        Returns the distances between the centers; None if there are no centers, or clusters are single trees.
     describe : callable or None
         ``describe(row)`` describes a vector in words; None for trees.
     """

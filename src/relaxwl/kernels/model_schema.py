@@ -409,10 +409,10 @@ def _check_levels(kernel: Any, index: int, levels: list[Partition]) -> None:
         else:
             _check_rows(lower.known, n_below * n_edges, n_roots, "the lower level")
         n_below = len(lower.known)
-        # Distances may be missing if no partitioner uses them, as when each cluster is a single tree.
-        unused = kernel.approximate and all(
-            type(deeper.partitioner) is IdentityPartitioner for deeper in levels[depth + 1 :]
-        )
+        # Distances may be missing if no partitioner uses them, as when each cluster is a single tree. The partitions
+        # of R-WL share the distances.
+        chain = [levels] if kernel.approximate else kernel.partitions_
+        unused = all(type(deeper.partitioner) is IdentityPartitioner for one in chain for deeper in one[depth + 1 :])
         if not (unused and lower.distances is None):
             _check_square(lower.distances, n_below + 1, f"the distances of depth {depth}")
         below = trees if kernel.approximate else Trees(lower.known, symbols, kernel.edge_encoding_.names, below)

@@ -38,19 +38,20 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
     The distinct unfolding trees of each depth are clustered by their tree edit distance, several times with different
     seeds, and a graph is described by the number of its nodes in each cluster.
 
-    The defaults are those of the paper: three partitions whose centers are optimized. For predictions, more and cheaper
-    partitions are faster and at least as accurate:
-    ``RelaxedWeisfeilerLehman(3, n_partitions=20, max_iter=0, normalize=True)``.
+    By default there are four partitions: one in which every distinct tree is a cluster, which is the Weisfeiler-Lehman
+    kernel, and three of growing tolerance, whose centers are randomly drawn trees. All counts are compared by one
+    Tanimoto similarity, in which partitions count alike. The setting of the paper is ``get_kernel("rwl-star-paper")``.
 
     Parameters
     ----------
     max_depth : int, default=4
         Depth of the largest trees.
-    n_partitions : int, default=3
+    n_partitions : int, default=4
         Number of independent partitions.
-    n_clusters : int, "sqrt", "log2", float, callable, or list or tuple of these, default="sqrt"
+    n_clusters : int, "sqrt", "log2", float, callable, "all", or list or tuple of these, default=("all", 2.0, 1.0, 0.5)
         Number of clusters at each depth, or a rule that computes it from the number of distinct trees; a float f means
-        f·√trees. Partitions cycle through the values of a list.
+        f·√trees, and "all" that every distinct tree is a cluster, so that trees not seen in fitting match nothing.
+        Partitions cycle through the values of a list.
     approximate : bool, default=True
         True is R-WL*: after a depth is clustered, trees are replaced by the centers of their clusters in deeper trees.
         False is R-WL: exact distances at every depth, which needs the distances between all distinct trees.
@@ -58,10 +59,10 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
         Another way to cluster trees; see ``relaxwl.clustering.partitioners``. Wasserstein k-means by default.
     center : {"median", "lp", "entropic", "medoid", "mean"}, default="median"
         Method of k-means for centers; see :func:`relaxwl.transport_barycenter`.
-    max_iter : int, optional
-        Rounds of k-means over all trees, by default until improvement stalls; see :class:`relaxwl.WassersteinKMeans`.
-        With 0 the centers are randomly drawn trees: many such partitions are as accurate as a few optimized ones, and
-        much faster.
+    max_iter : int or None, default=0
+        Rounds of k-means over all trees; None ends when improvement stalls, see :class:`relaxwl.WassersteinKMeans`.
+        With 0 the centers are randomly drawn trees: several such partitions are as accurate as a few optimized ones,
+        and much faster.
     init : {"random", "k-means++"}, default="random"
         Initialization of k-means; see :class:`relaxwl.WassersteinKMeans`. Uniformly drawn seeds give more clusters
         where there are many trees, which usually separates graphs better than the lower sum of distances of k-means++.
@@ -74,8 +75,8 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
         the two directions differ by the cost ``edge_relabel``. Ignored for undirected graphs.
     base : {"subtree", "edge", "shortest-path"}, default="subtree"
         Counted objects in the graphs relabeled by clusters.
-    similarity : {"dot", "intersection", "tanimoto"}, default="dot"
-        Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ x·y, Σ min(x, y), or Σ min / Σ max.
+    similarity : {"tanimoto", "dot", "intersection"}, default="tanimoto"
+        Similarity of two graphs' weighted counts in :meth:`kernel_matrix`: Σ min(x, y) / Σ max(x, y), Σ x·y, or Σ min.
         Tanimoto similarity is between 0 and 1, so ``normalize=True`` does not change it; with "depth" it is the
         weighted sum of the similarities of all depths. Features that do not occur in the fitted graphs add to Σ max.
     depth_weights : sequence of float, optional
@@ -114,7 +115,7 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
     ...     [(4, [(0, 1), (0, 2), (0, 3)]), (5, [(0, 1), (0, 2), (0, 3), (0, 4)]), (4, [(0, 1), (1, 2), (2, 3)])]
     ... )
     >>> kernel = RelaxedWeisfeilerLehman(max_depth=1, n_partitions=1, n_clusters=2, random_state=0)
-    >>> kernel.fit_transform(graphs).toarray()
+    >>> kernel.fit(graphs).weighted_counts(graphs).toarray()
     array([[4., 3., 1.],
            [5., 4., 1.],
            [4., 4., 0.]])
@@ -123,17 +124,17 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
     """
 
     max_depth: int = 4
-    n_partitions: int = 3
-    n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = "sqrt"
+    n_partitions: int = 4
+    n_clusters: NumberOfClusters | Sequence[NumberOfClusters] = ("all", 2.0, 1.0, 0.5)
     approximate: bool = True
     partitioner: Any = None
     center: str = "median"
-    max_iter: int | None = None
+    max_iter: int | None = 0
     init: str = "random"
     cost: EditCost | None = None
     edge_labels: bool = False
     base: str = "subtree"
-    similarity: str = "dot"
+    similarity: str = "tanimoto"
     depth_weights: Sequence[float] | None = None
     normalize: bool | str = False
     unseen: str = "relabel"
@@ -153,7 +154,7 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
         check_choice("directions", self.directions, DIRECTIONS)
         check_integer("n_partitions", self.n_partitions, 1)
         check_levels(self)
-        cluster_rules(self.n_clusters)
+        cluster_rules(self.n_clusters, of_trees=True)
         if self.max_iter is not None:
             check_integer("max_iter", self.max_iter)
         check_choice("unseen", self.unseen, UNSEEN)
@@ -195,7 +196,11 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
         seed = as_seed(self.random_state)
         self._fit_encodings(source, seed)
         levels = source.levels(self._encoder, self.n_jobs)
-        if not self.approximate:
+        # R-WL compares all trees, unless each of them is a cluster of its own.
+        fresh = [
+            one for depth in range(self.max_depth + 1) for one in self._partitioners(depth, range(self.n_partitions))
+        ]
+        if not self.approximate and any(type(one) is not IdentityPartitioner for one in fresh):
             _check_exact_memory(levels.known, self.max_depth, self.n_jobs, self.verbose)
         # Chains run in parallel in memory, and one after the other on shards, where each uses all workers.
         firsts = range(self.n_partitions if self.approximate else 1)
@@ -283,11 +288,13 @@ class RelaxedWeisfeilerLehman(ClusterKernel):
             return [IdentityPartitioner() for _ in indices]
         if self.partitioner is not None:
             return [deepcopy(self.partitioner) for _ in indices]
-        rules = cluster_rules(self.n_clusters)
+        rules = cluster_rules(self.n_clusters, of_trees=True)
         given = {name: getattr(self, name) for name in ("center", "init", "max_iter", "n_jobs")}
         return [
-            KMeansPartitioner(WassersteinKMeans(rules[index % len(rules)], verbose=self.verbose - 1, **given))
-            for index in indices
+            IdentityPartitioner()
+            if rule == "all"
+            else KMeansPartitioner(WassersteinKMeans(rule, verbose=self.verbose - 1, **given))
+            for rule in (rules[index % len(rules)] for index in indices)
         ]
 
     # ------------------------------------------------------------------------------------------------ clusters

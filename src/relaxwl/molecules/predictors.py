@@ -150,11 +150,13 @@ class MoleculePredictor(GraphPredictor):
         equal = many and self._task == "classification"
         plain = large or equal
         depth, jobs = min(self.max_depth, PLAIN_DEPTH) if plain else self.max_depth, self.n_jobs
-        common: dict[str, Any] = {"edge_labels": True, "n_jobs": jobs, **({} if large else {"similarity": "tanimoto"})}
+        common: dict[str, Any] = {
+            "edge_labels": True, "n_jobs": jobs, "similarity": "dot" if large else "tanimoto",
+        }  # fmt: skip
         # Many cheap partitions are better and faster than few good ones, so there are no rounds of k-means.
         relaxed = RelaxedWeisfeilerLehman(
-            depth, min(self.n_partitions, LINEAR_PARTITIONS) if large else self.n_partitions, max_iter=0,
-            normalize="depth" if large else False, random_state=self._seed, **common,
+            depth, min(self.n_partitions, LINEAR_PARTITIONS) if large else self.n_partitions, "sqrt",
+            max_iter=0, normalize="depth" if large else False, random_state=self._seed, **common,
         )  # fmt: skip
         depths = [depth] if plain else [one for one in dict.fromkeys((1, 2, depth)) if one <= depth]
         settings = ({},) if large else tuple({"max_depth": one} for one in depths)

@@ -90,7 +90,9 @@ def portfolio(
         return WeisfeilerLehman(size.depth, normalize=True, n_jobs=n_jobs, **options)
 
     def relaxed(n_partitions: int, n_clusters: tuple[float, ...], **options: Any) -> CountKernel:
-        settings = {"max_depth": size.depth, "normalize": "depth", "max_iter": 0, "cost": cost, **options}
+        settings = {
+            "max_depth": size.depth, "normalize": "depth", "max_iter": 0, "similarity": "dot", "cost": cost, **options,
+        }  # fmt: skip
         return RelaxedWeisfeilerLehman(
             n_partitions=max(n_partitions, 1),
             n_clusters=tuple(fewer * number for number in n_clusters),

@@ -86,8 +86,8 @@ class _AgainstTraining(_OnKernel):
 class KernelMatrix(_AgainstTraining):
     """Transformer that computes Gram matrices, for estimators with ``kernel="precomputed"``.
 
-    Tanimoto similarity and kernels such as WWL have no explicit features. With this step all kernels can be used and
-    tuned in a pipeline.
+    Kernels such as WWL have no explicit features, and those for Tanimoto similarity only approximate it. With this step
+    all kernels can be used and tuned in a pipeline.
 
     Parameters
     ----------
