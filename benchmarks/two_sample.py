@@ -22,7 +22,7 @@ from relaxwl import GraphCollection, two_sample_test
 from relaxwl.comparison.design import Design
 from relaxwl.comparison.separation import separate
 from relaxwl.comparison.two_sample import WEIGHTS, share_reached, view_scores
-from relaxwl.comparison.views import ClusteringHistogram, SubgraphStatistics, views_of
+from relaxwl.comparison.views import N_BINS, ClusteringHistogram, SubgraphStatistics, views_of
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.views import Objects
@@ -122,7 +122,7 @@ def descriptors(graphs):
         spectra.append(np.histogram(values, 200, (-1e-5, 2))[0] / len(values))
     orbits = np.log1p(SubgraphStatistics().table(graphs))
     tables = {
-        "degree": degrees, "clustering histogram": ClusteringHistogram().transform(graphs),
+        "degree": degrees, "clustering histogram": ClusteringHistogram().transform(graphs)[:, :N_BINS],
         "spectrum": np.array(spectra), "orbits": orbits / orbits.std(axis=0).clip(1e-9),
     }  # fmt: skip
     found = {}
