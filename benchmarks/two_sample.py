@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 from relaxwl import GraphCollection, two_sample_test
 from relaxwl.comparison.design import Design
 from relaxwl.comparison.separation import separate
-from relaxwl.comparison.two_sample import WEIGHTS, share_reached, view_scores
+from relaxwl.comparison.two_sample import combined_scores, share_reached, view_statistics
 from relaxwl.comparison.views import N_BINS, ClusteringHistogram, SubgraphStatistics, views_of
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.predictors.blocks import KernelBlocks
@@ -147,13 +147,12 @@ def measure(blocks, others, n, n_draws, is_null):
         own = {name: block[np.ix_(places, places)] for name, block in blocks.items()}
         design = Design.of(np.arange(2 * n) >= n, np.zeros(2 * n, np.int64), np.zeros((2 * n, 0)))
         residuals = design.permuted(N_PERMUTATIONS, number)
-        scores = view_scores(own, residuals)
-        combined = (scores + np.log([WEIGHTS.get(name, 1.0) for name in own])).max(axis=1)
+        values = view_statistics(own, residuals)
+        combined = combined_scores(values, list(own)).max(axis=1)
         pvalues = {"test": share_reached(combined, combined[0])}
-        beside = {name: block[np.ix_(places, places)] for name, block in others.items()}
-        more = view_scores(beside, residuals)
-        pvalues |= {name: share_reached(column, column[0]) for name, column in zip(own, scores.T, strict=True)}
-        pvalues |= {f"({name})": share_reached(column, column[0]) for name, column in zip(beside, more.T, strict=True)}
+        beside = {f"({name})": block[np.ix_(places, places)] for name, block in others.items()}
+        alone = np.column_stack([values, view_statistics(beside, residuals)])
+        pvalues |= {name: share_reached(of, of[0]) for name, of in zip([*own, *beside], alone.T, strict=True)}
         for name, pvalue in pvalues.items():
             rejected.setdefault(name, []).append(pvalue <= LEVEL)
         if number < N_DISTANCES:

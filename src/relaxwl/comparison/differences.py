@@ -172,7 +172,7 @@ def find_differences(
     scores = np.concatenate([np.zeros(0), *observed])
     # Equal scores count as reached in spite of rounding.
     ordered = np.sort(largest)
-    pvalues = 1 - np.searchsorted(ordered, scores - 1e-9) / len(largest)
+    pvalues = (len(largest) - np.searchsorted(ordered, scores - 1e-9)) / len(largest)
 
     found: list[Difference] = []
     centers: list[tuple[ClusterLevel, int] | None] = []

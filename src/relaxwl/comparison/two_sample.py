@@ -28,6 +28,8 @@ WEIGHTS = {"statistics": 3.0, "clustering": 3.0}
 ROWS_AT_ONCE = 512
 # Relative size of rounding errors, within which statistics are equal.
 TIED = 1e-9
+# Deviation of a statistic that differs from all others, which are equal.
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -294,8 +296,8 @@ def two_sample_test(
     design = Design.of(pool.places >= n_x, cells[pool.places], table[pool.places])
     residuals = design.permuted(n_permutations, seed)
 
-    names, scores = list(pool.blocks), view_scores(pool.blocks, residuals)
-    combined = scores + np.log([WEIGHTS.get(name, 1.0) for name in names])
+    names, values = list(pool.blocks), view_statistics(pool.blocks, residuals)
+    combined = combined_scores(values, names)
     largest = combined.max(axis=1)
 
     report(verbose, "permuted; predicting the sides", share=0.8)
@@ -304,7 +306,7 @@ def two_sample_test(
     for place, name in enumerate(names):
         alone = separation if len(names) == 1 else separate({name: pool.blocks[name]}, design, seed, learned=False)
         rows.append(ViewResult(
-            name, mmd2(pool.blocks[name], design.is_y), share_reached(scores[:, place], scores[0, place]),
+            name, mmd2(pool.blocks[name], design.is_y), share_reached(values[:, place], values[0, place]),
             share_reached(largest, combined[0, place]), alone.distance, alone.auroc,
         ))  # fmt: skip
     order = sorted(range(len(rows)), key=lambda place: (rows[place].adjusted, -combined[0, place]))
@@ -315,9 +317,14 @@ def two_sample_test(
     )  # fmt: skip
 
 
-def view_scores(blocks: Mapping[str, Float64], residuals: Float64) -> Float64:
-    """Return the score of each view (columns) for the sides as they are, in the first row, and permuted."""
-    return tail_scores(np.column_stack([discrepancies(block, residuals) for block in blocks.values()]))
+def view_statistics(blocks: Mapping[str, Float64], residuals: Float64) -> Float64:
+    """Return the statistic of each view (columns) for the sides as they are, in the first row, and permuted."""
+    return np.column_stack([discrepancies(block, residuals) for block in blocks.values()])
+
+
+def combined_scores(values: Float64, names: Sequence[str]) -> Float64:
+    """Return -log(p) of the statistics of each view, of which some count more than others."""
+    return np.asarray(tail_scores(values) + np.log([WEIGHTS.get(name, 1.0) for name in names]))
 
 
 def discrepancies(gram: Float64, residuals: Float64) -> Float64:
@@ -333,26 +340,31 @@ def discrepancies(gram: Float64, residuals: Float64) -> Float64:
         found[start : start + ROWS_AT_ONCE] = np.einsum("bi,bi->b", some @ apart, some)
     # What differs by rounding only is equal: permutations that are the same division must tie.
     size = float(np.abs(apart).max(initial=0.0)) * gram.shape[0] or 1.0
-    return np.asarray(np.round(found / size / TIED) * TIED)
+    return np.asarray(np.round(found / size / TIED) * TIED * size)
 
 
 def tail_scores(values: Float64) -> Float64:
-    """Return -log(p) of each value among those of its column (n_rows, n_columns).
+    """Return -log(p) of each value given the others in its column (n_rows, n_columns).
 
     p is the upper tail of a Pearson type III (shifted gamma) distribution with the mean, variance and skewness of the
-    column. All rows enter in the same way, the first one, of the data, included, so that a test stays exact; and scores
+    other rows. All rows are treated alike, the first one, of the data, included, so that a test stays exact; and scores
     of different columns are comparable beyond the range of the permutations.
     """
-    spread = values.std(axis=0)
-    z = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    skewness = (z**3).mean(axis=0)
+    centered = values - np.median(values, axis=0)
+    n_others = len(values) - 1
+    mean, square, cube = ((np.sum(centered**k, axis=0) - centered**k) / n_others for k in (1, 2, 3))
+    variance = square - mean**2
+    varies = variance > 1e-12 * np.square(centered).max(axis=0)
+    spread = np.sqrt(np.where(varies, variance, 1.0))
+    z = np.where(varies, centered - mean, np.sign(np.round(centered - mean, 12)) * FAR) / spread
+    skewness = (cube - 3 * mean * square + 2 * mean**3) / spread**3
     skewness = np.where(np.abs(skewness) < 1e-3, 1e-3, skewness)
     shape = 4 / skewness**2
     place = np.maximum(shape + np.sign(skewness) * np.sqrt(shape) * z, 0.0)
     tails = np.where(skewness > 0, gammaincc(shape, place), gammainc(shape, place))
     # Beyond the smallest floating-point number scores grow with z.
-    scores = np.where(tails > 1e-290, -np.log(np.maximum(tails, 1e-290)), 600.0 + z)
-    return np.asarray(np.round(np.where(spread > 0, scores, 0.0), 9))
+    scores = np.where(tails > 1e-290, -np.log(np.maximum(tails, 1e-290)), 700.0 + z)
+    return np.asarray(np.round(scores, 9))
 
 
 def share_reached(values: Float64, least: float) -> float:

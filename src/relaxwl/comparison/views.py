@@ -170,9 +170,8 @@ def read_sides(X: Any, Y: Any) -> tuple[GraphCollection, GraphCollection]:
         missing = [name for name, of in zip("XY", (of_x, of_y), strict=True) if of is None]
         n_carriers = [side.n_nodes if kind.startswith("node") else side.n_edges for side in sides]
         if len(missing) == 1 and all(n_carriers):
-            raise ParameterError(
-                f"only {'Y' if missing == ['X'] else 'X'} has {kind}; give both sides, or neither, {kind}"
-            )
+            other = "Y" if missing == ["X"] else "X"
+            raise ParameterError(f"only {other} has {kind}; give {kind} to both collections, or to neither")
     return sides
 
 
