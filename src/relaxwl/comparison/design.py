@@ -1,4 +1,4 @@
-"""Who is on which side, what this is conditioned on, and how sides are permuted."""
+"""The sides of pooled graphs, strata and covariates, and permutations given these."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What differs between two collections: clusters of neighborhoods, statistics and descriptors, and typical graphs."""
+"""Differences of two collections: clusters of neighborhoods, statistics and descriptors, and typical graphs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """What differs between two collections; the result of ``explain()`` of a test.
+    """Differences of two collections; the result of ``explain()`` of a test.
 
     Attributes
     ----------
@@ -229,7 +229,8 @@ def _columns(pool: Pool) -> Iterator[_Columns]:
                 shown = view.scaler.table(pool.graphs)[:, view.scaler.ranks.kept]
             kept = np.flatnonzero(np.ptp(view.training, axis=0) > 0)
             tables = csc_array(view.training[:, kept]), csc_array(shown[:, kept])
-            yield _Columns(view.name, *tables, [view.scaler.names_[place] for place in kept.tolist()], [])
+            unit = " (standardized)" if view.name == "descriptors" else ""
+            yield _Columns(view.name, *tables, [view.scaler.names_[place] + unit for place in kept.tolist()], [])
         elif isinstance(view, CountView) and view.has_clusters:
             yield _cluster_columns(view.kernel, pool.graphs)
 

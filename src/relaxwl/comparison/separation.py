@@ -1,4 +1,4 @@
-"""How well two sides can be told apart: a Gaussian process predicts the side of graphs that it did not see."""
+"""Separation of two sides: a Gaussian process predicts the side of graphs that it did not see."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ FAR = 1e3
 
 @dataclass(frozen=True)
 class ViewResult:
-    """What one view says about two collections.
+    """One view of two collections.
 
     Attributes
     ----------

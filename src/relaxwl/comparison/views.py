@@ -1,4 +1,4 @@
-"""What a comparison looks at: the views of graph predictors or of molecules, and statistics for tests alone."""
+"""Views of a comparison: those of graph predictors or of molecules, and statistics for tests alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
