@@ -58,7 +58,9 @@ print({name: round(share, 2) for name, share in quality.items()})
 discrepancy = relaxwl.GraphDiscrepancy(reference, interval=True)
 for name, molecules in (("generated", generated), ("training", training)):
     found = discrepancy.compute(molecules)
-    print(f"{name}: {found['pgd'].value:.2f} ({found['pgd'].low:.2f} to {found['pgd'].high:.2f})", found["pgd_descriptor"])
+    print(
+        f"{name}: {found['pgd'].value:.2f} ({found['pgd'].low:.2f} to {found['pgd'].high:.2f})", found["pgd_descriptor"]
+    )
 
 # %%
 # What differs: effects are in standard deviations.

@@ -19,7 +19,9 @@ def run(arguments: Namespace, console: Console) -> None:
     if len(names) > 2:
         raise UserError(f"compare takes one data set with two classes, or two data sets, not {len(names)}")
     sources = [open_source(name, arguments, console) for name in names]
-    sides, titles = _classes(sources[0]) if len(sources) == 1 else ([*map(_readable, sources)], [*map(str, names)])
+    sides, titles = (
+        _classes(sources[0], console) if len(sources) == 1 else ([*map(_readable, sources)], [*map(str, names)])
+    )
     console.note("; ".join(f"{title}: {len(side):,} graphs" for side, title in zip(sides, titles, strict=True)))
     with console.bar("comparing"):
         result = two_sample_test(
@@ -45,9 +47,9 @@ def _readable(source: Source) -> GraphCollection:
     return graphs
 
 
-def _classes(source: Source) -> tuple[list[GraphCollection], list[str]]:
+def _classes(source: Source, console: Console) -> tuple[list[GraphCollection], list[str]]:
     """Return the graphs of the two classes of a data set, and the names of the classes."""
-    y = source.require_targets("classification")[source.readable]
+    y = source.require_targets("classification", console)[1][source.readable]
     classes = np.unique(y).tolist()
     if len(classes) != 2:
         raise UserError(f"{source.name} has {len(classes)} classes; compare takes two, or two data sets: compare A B")

@@ -12,9 +12,9 @@ from relaxwl._progress import html_table
 from relaxwl.comparison.design import Design
 from relaxwl.comparison.views import Pool, SubgraphStatistics
 from relaxwl.explanation.explanation import describe_tree
-from relaxwl.explanation.levels import ClusterLevel, count_clusters, levels
 from relaxwl.graphs import GraphCollection
-from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.arrays import Float64, Int64, prefix_sums
+from relaxwl.kernels.clusters import ClusterKernel, LevelClusters
 from relaxwl.predictors.views import CountView, StatisticsScaler, VectorView
 from relaxwl.unfolding.tree import UnfoldingTree
 
@@ -50,7 +50,7 @@ class Difference:
     depth : int or None
         Depth of the center.
     center : UnfoldingTree or None
-        The center.
+        The center; None for statistics, and for clusters of vectors, which are described by their name.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Difference:
 class Differences:
     """Differences of two collections; the result of ``explain()`` of a test.
 
-    Attributes
+    Parameters
     ----------
     found : tuple of Difference
         Everything that was compared, the most significant first.
@@ -76,6 +76,19 @@ class Differences:
         Positions of the graphs that look most like the other one.
     names : tuple of str
         Names of the collections.
+
+    See Also
+    --------
+    relaxwl.two_sample_test : Test whether two collections differ.
+
+    Examples
+    --------
+    >>> from relaxwl import two_sample_test
+    >>> paths = [(n, [(i, i + 1) for i in range(n - 1)]) for n in range(4, 12)]
+    >>> stars = [(n, [(0, i + 1) for i in range(n - 1)]) for n in range(4, 12)]
+    >>> found = two_sample_test(paths, stars, n_permutations=99, random_state=0).explain()
+    >>> len(found.significant) > 10
+    True
     """
 
     found: tuple[Difference, ...]
@@ -148,7 +161,7 @@ class _Columns:
     tested: csc_array
     shown: csc_array
     names: list[str]
-    centers: list[tuple[ClusterLevel, int]]
+    centers: list[tuple[LevelClusters, int]]
 
 
 def find_differences(
@@ -175,7 +188,7 @@ def find_differences(
     pvalues = (len(largest) - np.searchsorted(ordered, scores - 1e-9)) / len(largest)
 
     found: list[Difference] = []
-    centers: list[tuple[ClusterLevel, int] | None] = []
+    centers: list[tuple[LevelClusters, int] | None] = []
     for part in parts:
         means, effects = _effects(part.shown, design)
         for name, pair, effect in zip(part.names, means.T.tolist(), effects.tolist(), strict=True):
@@ -185,8 +198,9 @@ def find_differences(
     for place in order[:N_DESCRIBED]:
         if (center := centers[place]) is not None:
             level, number = center
-            tree = level.center_tree(number)
-            found[place] = replace(found[place], name=describe_tree(tree), depth=level.depth, center=tree)
+            tree = level.center(number)
+            name, drawn = (tree, None) if isinstance(tree, str) else (describe_tree(tree), tree)
+            found[place] = replace(found[place], name=name, depth=level.depth, center=drawn)
     # The probability of the own side, of the graphs of each side in the order of their collection.
     own = np.where(design.is_y, probabilities, 1 - probabilities)
     orders = []
@@ -235,13 +249,16 @@ def _columns(pool: Pool) -> Iterator[_Columns]:
             yield _cluster_columns(view.kernel, pool.graphs)
 
 
-def _cluster_columns(kernel: Any, graphs: GraphCollection) -> _Columns:
+def _cluster_columns(kernel: ClusterKernel, graphs: GraphCollection) -> _Columns:
     """Return the counts of the clusters of a kernel that occur in enough graphs, without equal ones."""
-    found = levels(kernel, graphs)
-    counts = csc_array(count_clusters(found, sum(level.n_clusters for level in found)))
+    levels = kernel.levels(graphs)
+    nodes, columns = kernel.node_columns(graphs, levels)
+    starts = prefix_sums(np.array([level.n_clusters for level in levels], np.int64))
+    pairs = graphs.graph_of_node[nodes], columns
+    counts = csc_array((np.ones(len(nodes)), pairs), (len(graphs), int(starts[-1])))
+    counts.sum_duplicates()
     n_graphs = np.diff(counts.indptr)
-    least = max(3, int(LEAST_GRAPHS * len(graphs)))
-    frequent = np.flatnonzero(n_graphs >= least)
+    frequent = np.flatnonzero(n_graphs >= max(3, int(LEAST_GRAPHS * len(graphs))))
     frequent = np.sort(frequent[np.argsort(-n_graphs[frequent], kind="stable")[:MAX_CLUSTERS]])
     # Clusters of several depths and partitions often have the same counts; the first one stands for all.
     seen: dict[bytes, int] = {}
@@ -249,8 +266,11 @@ def _cluster_columns(kernel: Any, graphs: GraphCollection) -> _Columns:
         span = slice(*counts.indptr[column : column + 2])
         seen.setdefault(counts.indices[span].tobytes() + counts.data[span].tobytes(), column)
     kept = np.array(list(seen.values()), np.int64)
-    starts = np.array([level.first_column for level in found])
-    of_column = [found[place] for place in np.searchsorted(starts, kept, side="right") - 1]
-    centers = [(level, column - level.first_column) for level, column in zip(of_column, kept.tolist(), strict=True)]
+    of_column = np.searchsorted(starts, kept, side="right") - 1
+    # Statistics count labels already.
+    told = np.array([not levels[place].are_labels for place in of_column.tolist()], bool)
+    kept, of_column = kept[told], of_column[told]
+    numbers = (kept - starts[of_column]).tolist()
+    centers = [(levels[place], number) for place, number in zip(of_column.tolist(), numbers, strict=True)]
     tables = csc_array(counts[:, kept])
     return _Columns("cluster", tables, tables, ["cluster"] * len(kept), centers)

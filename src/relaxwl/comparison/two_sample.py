@@ -64,7 +64,7 @@ class ViewResult:
 class TwoSampleResult:
     """The comparison of two collections; returned by :func:`relaxwl.two_sample_test`.
 
-    Attributes
+    Parameters
     ----------
     pvalue : float
         Probability of views that differ at least as much if both collections come from one distribution.
@@ -82,8 +82,28 @@ class TwoSampleResult:
         Number of permutations.
     notes : tuple of str
         What was left out or sampled.
-    names : tuple of str
+    names : tuple of str, default=("X", "Y")
         Names of the collections.
+    pool : Pool
+        The graphs of both collections, and the fitted views.
+    design : Design
+        The collection of each of these graphs, and how it is permuted.
+    separation : Separation
+        The predictions of the collections.
+    seed : int
+        Seed of the permutations.
+
+    See Also
+    --------
+    relaxwl.reports.write_comparison : Write a result to an HTML page.
+
+    Examples
+    --------
+    >>> from relaxwl.datasets import make_egonets
+    >>> graphs, y = make_egonets(24, level=1, n_nodes=20, random_state=0)
+    >>> result = two_sample_test(graphs[y < 2], graphs[y >= 2], n_permutations=99, random_state=0)
+    >>> result.sizes, [one.view for one in result.by_view if one.adjusted == result.pvalue] != []
+    ((12, 12), True)
     """
 
     pvalue: float
