@@ -1,13 +1,13 @@
 """Level and power of the two-sample test, on pools of 600 graphs: 400 original ones, and 200 others with swapped edges.
 
-    python benchmarks/two_sample.py [--rows ...] [--sizes 20 50] [--draws 200] [--write docs/guide/comparing.md]
+    python benchmarks/two_sample.py [--rows ...] [--sizes 20 50] [--draws 200] [--complete 20]
 
 The blocks of a pool are computed once, without its groups; draws are subsets of it, with 499 permutations each. Columns
 are the test, each of its views alone, and the best of the four descriptors of graph generation (degrees, clustering,
 spectra, orbits of four nodes) by the same statistic with Gaussian kernels of total variation. ``--complete 20`` runs
-whole tests on as many draws, which check the shortcut. The level is that of
-three times as many draws of equal sets. ``distance`` is the
-mean bound of the Jensen-Shannon distance over the first 20 draws. Cells are kept in ``records/two_sample.jsonl``.
+whole tests on as many draws, which check the shortcut. The level is that of three times as many draws of equal sets.
+``distance`` is the mean bound of the Jensen-Shannon distance over the first 20 draws. Cells are kept in
+``records/two_sample.jsonl``.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Views of a comparison: those of graph predictors or of molecules, and statistics for tests alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -24,11 +24,12 @@ from relaxwl.kernels.statistics import (
     canonical_order,
     evenly_spaced,
     feature_colors,
+    manhattan_distances,
     significant,
 )
 from relaxwl.predictors.blocks import KernelBlocks
 from relaxwl.predictors.portfolio import portfolio
-from relaxwl.predictors.views import CountView, Objects, VectorView, View
+from relaxwl.predictors.views import N_SAMPLED, CountView, Objects, VectorView, View
 
 # Maximum number of graphs of both sides that are compared; of more, a sample is.
 MAX_GRAPHS = 5000
@@ -80,6 +81,24 @@ class ClusteringHistogram:
             *(f"share of nodes of clustering {low} to {high}" for low, high in pairwise(bounds)),
             *(f"share of nodes of clustering below {high}" for high in bounds[1:]),
         ]
+
+
+class ClusteringView(VectorView):
+    """Laplacian kernels whose width is the median distance of graphs that are not equal.
+
+    Often most graphs have equal histograms, those without triangles and cliques; their distances have no scale.
+    """
+
+    def fit(self, objects: Objects) -> Float64:
+        """Fit the widths, and keep the table."""
+        table = super().fit(objects)
+        sample = table[evenly_spaced(np.arange(len(table)), N_SAMPLED)]
+        scaled = []
+        for one in self.similarities or ():
+            distances = manhattan_distances(one.chosen(sample), one.chosen(sample))
+            scaled.append(replace(one, unit=float(np.median(distances[distances > 0]) if distances.any() else 1.0)))
+        self.similarities = scaled
+        return table
 
 
 class SubgraphStatistics:
@@ -196,7 +215,7 @@ def views_of(graphs: GraphCollection, wanted: Any, seed: int, n_jobs: int | None
     else:
         kinds: tuple[tuple[str | None, float | None], ...] = (("share", 1.0), ("cumulative share", 1.0))
         shares, subgraphs = ClusteringHistogram(n_jobs), SubgraphStatistics(n_jobs)
-        views.append(VectorView("clustering", shares, kinds, ("clustering",) * 2, "graphs", laplacian=True))
+        views.append(ClusteringView("clustering", shares, kinds, ("clustering",) * 2, "graphs", laplacian=True))
         views.append(VectorView("subgraphs", subgraphs, ((None, 1.0),), ("subgraphs",), "graphs", laplacian=True))
     # Similar blocks become one: each block is a further chance to reject, which costs power.
     for view in views:
