@@ -25,5 +25,5 @@ def test_a_reference_compared_with_itself_is_at_no_distance():
 
 
 def test_one_generated_graph_is_refused():
-    with pytest.raises(ValueError, match="Y must have at least two graphs"):
+    with pytest.raises(ValueError, match="generated must have at least two graphs"):
         GraphDiscrepancy(SPARSE).compute(DENSE[:1])

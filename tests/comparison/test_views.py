@@ -84,7 +84,12 @@ def test_views_can_be_chosen_and_constant_ones_are_left_out():
         (SPARSE[:1], SPARSE_TOO, "X must have at least two graphs, not 1 graph"),
         (SPARSE, [], "Y must have at least two graphs, not 0 graphs"),
         (SPARSE, [nx.DiGraph([(0, 1)])] * 2, "X is undirected and Y is directed"),
-        (random_graphs(3, labels=True), SPARSE, "only X has node labels; give node labels to both"),
+        (
+            [(2, [(0, 1)], ["1", "2"])] * 2,
+            [(2, [(0, 1)], [1, 2])] * 2,
+            "same type in both .* unlike '1' of X and 1 of Y",
+        ),
+        (random_graphs(3, labels=True), SPARSE, "Y has no node labels, and the other graphs have"),
     ],
 )
 def test_collections_that_cannot_be_compared_are_refused(x, y, message):

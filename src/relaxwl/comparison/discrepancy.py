@@ -95,7 +95,7 @@ class GraphDiscrepancy:
             own; ``subscores``: the distance from each view alone; ``mmd2``: the squared maximum mean discrepancy of
             each view's kernel (unbiased, for pooled graphs of variance 1).
         """
-        sides = read_sides(self.reference, generated)
+        sides = read_sides(self.reference, generated, ("the reference", "generated"))
         pool = Pool.of(sides, self.views, self.seed, self.n_jobs, self.verbose)
         n = len(pool.places)
         design = Design.of(pool.places >= len(sides[0]), np.zeros(n, np.int64), np.zeros((n, 0)))

@@ -15,6 +15,7 @@ from relaxwl.comparison import _compiled as compiled
 from relaxwl.datasets.smiles import MoleculeCollection
 from relaxwl.graphs import GraphCollection
 from relaxwl.graphs.arrays import Float64, Int64
+from relaxwl.graphs.labels import label_order
 from relaxwl.inputs import as_collection
 from relaxwl.kernels._compiled import CLUSTERING
 from relaxwl.kernels.continuous import either_direction, structural_features
@@ -166,31 +167,40 @@ def _summary(counts: Float64) -> Float64:
     return np.concatenate([np.array(found).T.ravel(), (counts > 0).mean(axis=0)])
 
 
-def read_sides(X: Any, Y: Any) -> tuple[GraphCollection, GraphCollection]:
+def read_sides(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y")) -> tuple[GraphCollection, GraphCollection]:
     """Return two collections that can be compared; raise an error that says in what they differ, or what is missing."""
-    sides = as_collection(X), as_collection(Y)
-    for name, side in zip("XY", sides, strict=True):
+    sides = x, y = as_collection(X), as_collection(Y)
+    for name, side in zip(names, sides, strict=True):
         if len(side) < 2:
             raise ParameterError(f"{name} must have at least two graphs, not {counted(len(side), 'graph')}")
         if isinstance(side, MoleculeCollection) and None in side.sources:
-            raise ParameterError(
-                f"{name}[{side.sources.index(None)}] is a molecule that could not be read; leave it out"
-            )
-    x, y = sides
+            raise ParameterError(f"molecule {side.sources.index(None)} of {name} could not be read; leave it out")
     if x.directed != y.directed:
-        known = ["directed" if side.directed else "undirected" for side in sides]
-        raise ParameterError(f"X is {known[0]} and Y is {known[1]}; read both with directed=True or symmetrize=True")
+        known = [
+            f"{name} is {'directed' if side.directed else 'undirected'}"
+            for name, side in zip(names, sides, strict=True)
+        ]
+        raise ParameterError(f"{known[0]} and {known[1]}; read both with directed=True or symmetrize=True")
     for kind, of_x, of_y in (
         ("node labels", x.node_vocabulary, y.node_vocabulary),
         ("edge labels", x.edge_vocabulary, y.edge_vocabulary),
         ("node attributes", x.node_attributes, y.node_attributes),
         ("edge attributes", x.edge_attributes, y.edge_attributes),
-    ):  # fmt: skip
-        missing = [name for name, of in zip("XY", (of_x, of_y), strict=True) if of is None]
+    ):
+        missing = [name for name, of in zip(names, (of_x, of_y), strict=True) if of is None]
         n_carriers = [side.n_nodes if kind.startswith("node") else side.n_edges for side in sides]
         if len(missing) == 1 and all(n_carriers):
-            other = "Y" if missing == ["X"] else "X"
-            raise ParameterError(f"only {other} has {kind}; give {kind} to both collections, or to neither")
+            raise ParameterError(
+                f"{missing[0]} has no {kind}, and the other graphs have; give {kind} to both or neither"
+            )
+    for kind, own, others in (
+        ("node labels", x.node_vocabulary or (), y.node_vocabulary or ()),
+        ("edge labels", x.edge_vocabulary or (), y.edge_vocabulary or ()),
+    ):
+        # Numbers that were read as text on one side would match nothing, and make everything look different.
+        if own and others and not {label_order(one)[0] for one in own} & {label_order(one)[0] for one in others}:
+            shown = f"{own[0]!r} of {names[0]} and {others[0]!r} of {names[1]}"
+            raise ParameterError(f"{kind} must have the same type in both collections, unlike {shown}; convert one")
     return sides
 
 
