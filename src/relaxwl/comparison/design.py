@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from relaxwl._memory import check_memory
 from relaxwl._validation import ParameterError, as_floats
 from relaxwl.graphs.arrays import Float64, Int64
 
@@ -83,6 +84,8 @@ class Design:
         Residuals are 1 or 0, for side Y or X, minus the expected value. What the columns explain of each row is
         removed, as if the probabilities had been fitted to each permutation.
         """
+        size = 24.0 * (n_permutations + 1) * len(self.is_y)
+        check_memory(size, f"{n_permutations:,} permutations of {len(self.is_y):,} graphs", "permute less often")
         rng = np.random.default_rng(seed)
         drawn = np.empty((n_permutations + 1, len(self.is_y)))
         drawn[0] = self.is_y
