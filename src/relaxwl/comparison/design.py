@@ -49,6 +49,7 @@ class Design:
     def of(cls, is_y: NDArray[np.bool_], strata: Int64, covariates: Float64) -> "Design":
         """Fit the probabilities by Newton's method; ``covariates`` has a row for each graph, and perhaps no column."""
         indicators = np.eye(int(strata.max()) + 1)[strata]
+        # A covariate that is constant explains nothing, and the square of one with two values repeats it.
         spread = covariates.std(axis=0)
         scaled = (covariates - covariates.mean(axis=0))[:, spread > 0] / spread[spread > 0]
         squares = scaled[:, [len(np.unique(column)) > 2 for column in scaled.T]] ** 2
@@ -61,6 +62,7 @@ class Design:
             expected = expit(columns @ weights)
             slope = columns.T @ (is_y - expected) - penalty * weights
             curvature = (columns.T * (expected * (1 - expected))) @ columns + np.diag(penalty + 1e-9)
+            # Long steps are shortened: far from the solution the curvature says little.
             step = np.linalg.solve(curvature, slope)
             weights += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-12))
             if np.abs(step).max() < 1e-9:
@@ -92,10 +94,12 @@ class Design:
         for stratum in range(int(self.strata.max()) + 1):
             places = np.flatnonzero(self.strata == stratum)
             own = self.is_y[places]
+            # Without covariates all divisions are equally likely, and need no table of chances.
             if np.ptp(self.log_odds[places]) == 0:
                 drawn[1:, places] = rng.permuted(np.tile(own, (n_permutations, 1)), axis=1)
             else:
                 drawn[1:, places] = _with_odds(self.log_odds[places], int(own.sum()), n_permutations, rng)
+        # One step of Newton's method from the fitted probabilities, for each row, in the metric of their variances.
         residuals = drawn - self.expected
         variance = self.expected * (1 - self.expected)
         information = (self.columns.T * variance) @ self.columns
@@ -117,6 +121,7 @@ def _with_odds(log_odds: Float64, n_chosen: int, n_draws: int, rng: np.random.Ge
         total[item] = total[item + 1]
         total[item, 1:] = np.logaddexp(total[item, 1:], log_odds[item] + total[item + 1, :-1])
     left, drawn = np.full(n_draws, n_chosen), np.zeros((n_draws, n), bool)
+    # All draws decide about an item at once; what is left to choose differs between them.
     for item in range(n):
         fewer = np.maximum(left - 1, 0)
         chance = np.where(left > 0, np.exp(log_odds[item] + total[item + 1, fewer] - total[item, left]), 0.0)

@@ -175,6 +175,7 @@ def find_differences(
     """Compare all columns of all views by the permutations ``residuals``; see :class:`Differences`."""
     parts = list(_columns(pool))
     observed, largest = [], np.zeros(len(residuals))
+    # All columns of all views are compared by one largest value of each permutation, some columns at a time.
     for part in parts:
         for start in range(0, part.tested.shape[1], COLUMNS_AT_ONCE):
             products = np.asarray(residuals @ part.tested[:, start : start + COLUMNS_AT_ONCE].toarray())
@@ -222,6 +223,7 @@ def _first(order: Int64) -> tuple[int, ...]:
 def _effects(shown: csc_array, design: Design) -> tuple[Float64, Float64]:
     """Return the weighted mean of each column on both sides (2, n_columns), and the differences in deviations."""
     means, variances = np.zeros((2, shown.shape[1])), np.zeros((2, shown.shape[1]))
+    # Weights make the sides agree in strata and covariates, so that means differ by what the test has found.
     for place, side in enumerate((~design.is_y, design.is_y)):
         weights = design.weights * side / (design.weights @ side)
         means[place] = shown.T @ weights
@@ -236,6 +238,7 @@ def _columns(pool: Pool) -> Iterator[_Columns]:
     """Yield the columns of each view that have a meaning."""
     for view in pool.fitted.views:
         if isinstance(view, VectorView) and view.training is not None:
+            # Ranks are tested, but the values themselves are shown.
             shown = view.training
             if isinstance(view.scaler, StatisticsScaler):
                 shown = view.scaler.statistics.transform(pool.graphs)[:, view.scaler.ranks.kept]
@@ -258,6 +261,7 @@ def _cluster_columns(kernel: ClusterKernel, graphs: GraphCollection) -> _Columns
     counts = csc_array((np.ones(len(nodes)), pairs), (len(graphs), int(starts[-1])))
     counts.sum_duplicates()
     n_graphs = np.diff(counts.indptr)
+    # A cluster of few graphs cannot be significant, and would only make the correction stricter.
     frequent = np.flatnonzero(n_graphs >= max(3, int(LEAST_GRAPHS * len(graphs))))
     frequent = np.sort(frequent[np.argsort(-n_graphs[frequent], kind="stable")[:MAX_CLUSTERS]])
     # Clusters of several depths and partitions often have the same counts; the first one stands for all.

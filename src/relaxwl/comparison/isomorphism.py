@@ -54,6 +54,7 @@ def isomorphism_classes(graphs: Any) -> Int64:
     classes = np.empty(len(collection), np.int64)
     known: dict[tuple[int, bytes], list[int]] = {}
     n_classes = 0
+    # Graphs are compared with one of each class with the same trees, so equal graphs cost one comparison each.
     for place in range(len(collection)):
         own = colors[collection.offsets[place] : collection.offsets[place + 1]]
         # One graph of each class that has been seen with these trees.

@@ -52,6 +52,7 @@ def separate(blocks: Mapping[str, Float64], design: Design, seed: int, *, learne
     """
     is_y, weights = design.is_y, design.weights
     rng = np.random.default_rng(seed)
+    # As many parts as graphs of the smaller side, each with one of these and a share of the others.
     groups, n_groups = np.empty(len(is_y), np.int64), int(min(is_y.sum(), (~is_y).sum()))
     for side in (is_y, ~is_y):
         groups[side] = rng.permutation(int(side.sum())) % n_groups
@@ -59,8 +60,10 @@ def separate(blocks: Mapping[str, Float64], design: Design, seed: int, *, learne
     targets = np.where(is_y, 1.0, -1.0)[:, None]
     process = fitted_process(list(blocks.values()), targets, options, weights, (), [])
     means, variances = process.leave_one_out(groups)
+    # In units of the deviations, as in a probit model, so that uncertain predictions have small scores.
     scores = means[:, 0] / np.sqrt(1 + variances)
 
+    # A calibration that knew the graph would find a distance between equal sets, which the root enlarges.
     chances = np.full(len(is_y), 0.5)
     for fold in range(min(N_FOLDS, n_groups)):
         held_out = groups % N_FOLDS == fold
@@ -84,6 +87,7 @@ def _bound(
     once, again = 1.0, np.ones(N_RESAMPLED)
     for side in (is_y, ~is_y):
         n = int(side.sum())
+        # How often each graph of a side is drawn; both the sum of logarithms and that of weights follow.
         counts = rng.multinomial(n, np.full(n, 1 / n), N_RESAMPLED) @ np.column_stack([weights * logs, weights])[side]
         once += float(np.average(logs[side], weights=weights[side])) / 2
         again += counts[:, 0] / counts[:, 1] / 2

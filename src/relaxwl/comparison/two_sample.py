@@ -211,6 +211,7 @@ class TwoSampleResult:
         left, right = figure.subplots(1, 2)
         shown = [("together", self.distance, self.pvalue)]
         shown += [(one.view, one.distance, one.adjusted) for one in self.by_view]
+        # Gray bars are views that do not differ significantly, however large their bound is.
         colors = ["#d55e00" if p <= 0.05 else "#7f7f7f" for _, _, p in shown]
         left.barh(range(len(shown)), [distance for _, distance, _ in shown], color=colors)
         left.set_yticks(range(len(shown)), [name for name, _, _ in shown])
@@ -313,17 +314,20 @@ def two_sample_test(
     cells, table, seed = read_strata(strata, n_x, n_y), read_covariates(covariates, n_x, n_y), as_seed(random_state)
     pool = Pool.of(sides, views, seed, n_jobs, verbose, cells)
     report(verbose, "kernels fitted; permuting", share=0.7)
+    # From here on graphs are in the random order of the pool, and only the design knows their sides.
     design = Design.of(pool.places >= n_x, cells[pool.places], table[pool.places])
     residuals = design.permuted(n_permutations, seed)
 
     names, values = list(pool.blocks), view_statistics(pool.blocks, residuals)
     combined = combined_scores(values, names)
+    # The largest score of each permutation corrects for the choice among the views.
     largest = combined.max(axis=1)
 
     report(verbose, "permuted; predicting the sides", share=0.8)
     separation = separate(pool.blocks, design, seed)
     rows = []
     for place, name in enumerate(names):
+        # A single view has no weights to learn, so its process has a given noise.
         alone = separation if len(names) == 1 else separate({name: pool.blocks[name]}, design, seed, learned=False)
         rows.append(ViewResult(
             name, mmd2(pool.blocks[name], design.is_y), share_reached(values[:, place], values[0, place]),
@@ -354,6 +358,7 @@ def discrepancies(gram: Float64, residuals: Float64) -> Float64:
     is the same for all permutations if every graph is equally similar to itself.
     """
     apart = gram - np.diag(np.diag(gram))
+    # Parts of the rows, so that products of thousands of permutations do not fill the memory.
     found = np.empty(len(residuals))
     for start in range(0, len(residuals), ROWS_AT_ONCE):
         some = residuals[start : start + ROWS_AT_ONCE]
@@ -370,6 +375,7 @@ def tail_scores(values: Float64) -> Float64:
     other rows. All rows are treated alike, the first one, of the data, included, so that a test stays exact; and scores
     of different columns are comparable beyond the range of the permutations.
     """
+    # Moments without each row follow from those of all; differences to the median keep them exact in spite of outliers.
     centered = values - np.median(values, axis=0)
     n_others = len(values) - 1
     mean, square, cube = ((np.sum(centered**k, axis=0) - centered**k) / n_others for k in (1, 2, 3))
@@ -378,6 +384,7 @@ def tail_scores(values: Float64) -> Float64:
     spread = np.sqrt(np.where(varies, variance, 1.0))
     z = np.where(varies, centered - mean, np.sign(np.round(centered - mean, 12)) * FAR) / spread
     skewness = (cube - 3 * mean * square + 2 * mean**3) / spread**3
+    # A curve without skewness has an infinite shape; with very little it is as good as normal.
     skewness = np.where(np.abs(skewness) < 1e-3, 1e-3, skewness)
     shape = 4 / skewness**2
     place = np.maximum(shape + np.sign(skewness) * np.sqrt(shape) * z, 0.0)

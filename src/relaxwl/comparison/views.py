@@ -135,6 +135,7 @@ class SubgraphStatistics:
             for graph in range(*span):
                 window = int(X.offsets[graph]), int(X.offsets[graph + 1])
                 nodes, total = np.arange(*window), steps[window[0] : window[1]].sum()
+                # The estimate depends on degrees alone, so the same nodes are counted whatever their order is.
                 if total > MAX_STEPS:
                     most = max(int(len(nodes) * MAX_STEPS / total), 1)
                     nodes = window[0] + evenly_spaced(canonical_order(window, indptr, indices, colors), most)
@@ -293,6 +294,7 @@ class Pool:
         molecules = joined.molecules() if isinstance(joined, MoleculeCollection) else None
         fitted = KernelBlocks(found, left_out)
         blocks = fitted.fit(Objects(joined, molecules=molecules), verbose=verbose)
+        # What is the same for all graphs tells nothing, and would only be a further chance to reject.
         varying = fitted.varying_names()
         notes += [f"{name}: the same for all graphs" for name in blocks if name not in varying]
         return cls(joined, places, fitted, {name: blocks[name] for name in varying}, [*notes, *fitted.left_out])
