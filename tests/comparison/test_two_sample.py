@@ -83,12 +83,12 @@ def test_strata_that_differ_are_no_difference_of_the_sides():
 def test_covariates_that_differ_are_no_difference_of_the_sides():
     rng = np.random.default_rng(0)
     found, ignored = [], []
-    for seed in range(200):
+    for seed in range(100):
         age = np.append(rng.normal(size=40), rng.normal(0.8, size=40))[:, None]
         rows = np.column_stack([age[:, 0], rng.normal(size=80)]) + 0.3 * rng.normal(size=(80, 2))
         found.append(pvalue(rows, design_of(40, 40, covariates=age), seed))
         ignored.append(pvalue(rows, design_of(40, 40), seed))
-    assert (np.array(found) <= 0.1).mean() <= 0.165
+    assert (np.array(found) <= 0.1).mean() <= 0.1 + 3 * 0.03
     assert (np.array(ignored) <= 0.1).mean() > 0.6
 
 
