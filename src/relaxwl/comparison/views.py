@@ -44,6 +44,7 @@ QUANTILES = (0.25, 0.5, 0.75)
 FAMILIES = {
     "exact": "trees", "coarse": "trees", "fine": "trees", "paths": "trees", "structure": "nodes", "vectors": "nodes",
     "attributes": "edge attributes",
+    "statistics of labels and attributes": "statistics",
 }  # fmt: skip
 
 
