@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 from relaxwl import GraphCollection, two_sample_test
 from relaxwl.comparison.design import Design
 from relaxwl.comparison.separation import separate
-from relaxwl.comparison.two_sample import combined_scores, share_reached, view_statistics
+from relaxwl.comparison.two_sample import combined_scores, share_reached, view_statistics, view_weights
 from relaxwl.comparison.views import N_BINS, ClusteringHistogram, SubgraphStatistics, views_of
 from relaxwl.datasets import load_tu, make_egonets
 from relaxwl.predictors.blocks import KernelBlocks
@@ -149,7 +149,7 @@ def measure(blocks, others, n, n_draws, is_null, seed):
         design = Design.of(np.arange(2 * n) >= n, np.zeros(2 * n, np.int64), np.zeros((2 * n, 0)))
         residuals = design.permuted(N_PERMUTATIONS, 1000 * seed + number)
         values = view_statistics(own, residuals)
-        combined = combined_scores(values, list(own)).max(axis=1)
+        combined = combined_scores(values, view_weights(own)).max(axis=1)
         pvalues = {"test": share_reached(combined, combined[0])}
         beside = {f"({name})": block[np.ix_(places, places)] for name, block in others.items()}
         alone = np.column_stack([values, view_statistics(beside, residuals)])
