@@ -15,6 +15,7 @@ from relaxwl.comparison.two_sample import (
     share_reached,
     tail_scores,
     view_statistics,
+    view_weights,
 )
 
 
@@ -31,7 +32,7 @@ def gaussian(rows):
 def pvalue(rows, design, seed):
     """The test on two kernels of rows of numbers."""
     values = view_statistics({"a": gaussian(rows), "b": gaussian(rows[:, :1])}, design.permuted(99, seed))
-    combined = combined_scores(values, ["a", "b"]).max(axis=1)
+    combined = combined_scores(values, np.ones(2)).max(axis=1)
     return share_reached(combined, combined[0])
 
 
@@ -58,6 +59,14 @@ def test_scores_rank_as_values_do_and_are_tails_of_gamma_distributions():
     assert np.ptp(scores[:, 2]) == 0
     extreme = tail_scores(np.append(np.linspace(0, 1, 99), [1e6, 1e7])[:, None])
     assert np.isfinite(extreme).all()
+
+
+def test_views_in_which_most_graphs_are_equal_count_less():
+    same = np.ones((4, 4))
+    same[0, 1:] = same[1:, 0] = 0.5
+    found = view_weights({"trees": np.eye(4), "statistics": np.eye(4), "nodes": same})
+    assert found == pytest.approx([12 / 16, 3 * 12 / 16, 6 / 16])
+    assert (view_weights({"trees": np.ones((4, 4))}) > 0).all()
 
 
 @pytest.mark.parametrize(("n_x", "n_y"), [(3, 3), (2, 9), (10, 10)])
