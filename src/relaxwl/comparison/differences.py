@@ -207,7 +207,8 @@ def find_differences(
     orders = []
     for side in (False, True):
         members = np.flatnonzero(design.is_y == side)
-        orders.append((pool.places[members] - (sizes[0] if side else 0))[np.argsort(-own[members], kind="stable")])
+        places = pool.places[members] - (sizes[0] if side else 0)
+        orders.append(places[np.lexsort((places, -own[members]))])
     return Differences(
         tuple(found[place] for place in order),
         (_first(orders[0]), _first(orders[1])),

@@ -278,8 +278,9 @@ class Pool:
         strata: Int64 | None = None,
     ) -> "Pool":
         """Join the sides, at random if they are too many the same share of each side and stratum, and fit the views."""
-        rng, sizes = np.random.default_rng(seed), [len(side) for side in sides]
-        places, notes = rng.permutation(sum(sizes)), list[str]()
+        sizes, notes = [len(side) for side in sides], list[str]()
+        # A stream of its own: permutations of the sides must not depend on this order.
+        places = np.random.default_rng([seed, 1]).permutation(sum(sizes))
         if len(places) > MAX_GRAPHS:
             cell = np.repeat([0, 1], sizes) + 2 * (np.zeros(len(places), np.int64) if strata is None else strata)
             taken = np.sort(np.argsort(_shares_within(cell[places]), kind="stable")[:MAX_GRAPHS])
