@@ -957,3 +957,57 @@ def attribute_statistics(graph, values):
         "mean": np.mean(values), "deviation": np.std(values), "lowest": min(values), "highest": max(values),
         "covariance with neighbors": covariance,
     }  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Comparisons of collections
+
+
+def small_subgraphs(n_nodes, edges, node):
+    """Count the triangles, 4-cycles (with or without chords) and 4-cliques that contain a node."""
+    linked = {frozenset(edge) for edge in edges}
+
+    def all_linked(pairs):
+        return all(frozenset(pair) in linked for pair in pairs)
+
+    others = [other for other in range(n_nodes) if other != node]
+    triangles = sum(all_linked(itertools.combinations((node, *pair), 2)) for pair in itertools.combinations(others, 2))
+    cycles = cliques = 0
+    for a, b, c in itertools.combinations(others, 3):
+        # The node opposite to the given one is a, b or c in turn.
+        for opposite, x, y in ((a, b, c), (b, a, c), (c, a, b)):
+            cycles += all_linked([(node, x), (x, opposite), (opposite, y), (y, node)])
+        cliques += all_linked(itertools.combinations((node, a, b, c), 2))
+    return triangles, cycles, cliques
+
+
+def mean_discrepancy(gram, is_y):
+    """Return the unbiased squared maximum mean discrepancy, pair by pair."""
+    n = range(len(gram))
+
+    def mean(first, second):
+        return np.mean([gram[i][j] for i in n for j in n if i != j and is_y[i] == first and is_y[j] == second])
+
+    return mean(True, True) + mean(False, False) - 2 * mean(True, False)
+
+
+def chances_of_subsets(odds, size):
+    """Return the probability of each subset of a size, proportional to the product of the odds of its members."""
+    products = {part: math.prod(odds[i] for i in part) for part in itertools.combinations(range(len(odds)), size)}
+    return {part: product / sum(products.values()) for part, product in products.items()}
+
+
+def are_isomorphic(graph, other):
+    """Whether some renaming of nodes turns a graph (n_nodes, edges, labels, edge labels) into another one."""
+    n_nodes, edges, labels, names = graph
+    if n_nodes != other[0] or len(edges) != len(other[1]):
+        return False
+    theirs = {frozenset(edge): name for edge, name in zip(other[1], other[3] or [None] * len(edges), strict=True)}
+    for order in itertools.permutations(range(n_nodes)):
+        renamed = {
+            frozenset((order[a], order[b])): name
+            for (a, b), name in zip(edges, names or [None] * len(edges), strict=True)
+        }
+        if renamed == theirs and all(labels[v] == other[2][order[v]] for v in range(n_nodes)):
+            return True
+    return False

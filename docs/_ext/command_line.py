@@ -24,6 +24,7 @@ RUNS = {
     "benchmark": "relaxwl benchmark egonets-1 --kernels ve-hist wl --repeats 1 --folds 5 --out results",
     "report": "relaxwl report results -o report.html",
     "explain": "relaxwl explain egonets-1 --depth 2 -o explorer.html",
+    "compare": "relaxwl compare egonets-1 egonets-2 -o comparison.html",
     "fit": "relaxwl fit boiling_points.csv --target boiling_point -o model.rwl",
     "predict": "relaxwl predict model.rwl boiling_points.csv -o predictions.csv --page effects.html",
     "neighbors": "relaxwl neighbors model.rwl new.smi -k 3",

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 from relaxwl._version import __version__ as __version__
 
 __all__ = [
-    "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphDistance",
-    "GraphIndex", "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix", "NodeClusters",
-    "RelaxedWeisfeilerLehman", "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans", "WeisfeilerLehman",
-    "as_collection", "datasets", "distributed", "evaluation", "explanation", "graph_distances", "kernels",
-    "molecules", "reports", "transport_barycenter", "transport_distance", "transport_distances",
-    "transport_nearest", "tree_distances", "tree_edit_distance", "tree_edit_mapping", "unfolding_tree",
+    "ContinuousWeisfeilerLehman", "EditCost", "Graph", "GraphClassifier", "GraphCollection", "GraphDiscrepancy",
+    "GraphDistance", "GraphIndex", "GraphRegressor", "GraphStatistics", "KernelDistance", "KernelMatrix",
+    "NodeClusters", "RelaxedWeisfeilerLehman", "ToGraphs", "TreeMapping", "UnfoldingTree", "WassersteinKMeans",
+    "WeisfeilerLehman", "as_collection", "comparison", "datasets", "distributed", "evaluation", "explanation",
+    "graph_distances", "kernels", "molecules", "reports", "transport_barycenter", "transport_distance",
+    "transport_distances", "transport_nearest", "tree_distances", "tree_edit_distance", "tree_edit_mapping",
+    "two_sample_test", "unfolding_tree",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from relaxwl import datasets, distributed, evaluation, explanation, kernels, molecules, reports
+    from relaxwl import comparison, datasets, distributed, evaluation, explanation, kernels, molecules, reports
     from relaxwl.clustering.barycenter import transport_barycenter
     from relaxwl.clustering.kmeans import WassersteinKMeans
+    from relaxwl.comparison import GraphDiscrepancy, two_sample_test
     from relaxwl.costs import EditCost
     from relaxwl.distances.batch import transport_distance, transport_distances, transport_nearest
     from relaxwl.distances.graphs import GraphDistance, graph_distances
@@ -41,6 +43,7 @@ else:
     _NAMES = {
         "clustering.barycenter": ["transport_barycenter"],
         "clustering.kmeans": ["WassersteinKMeans"],
+        "comparison": ["GraphDiscrepancy", "two_sample_test"],
         "costs": ["EditCost"],
         "distances.graphs": ["GraphDistance", "graph_distances"],
         "distances.pairwise": ["tree_distances"],

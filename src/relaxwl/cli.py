@@ -164,8 +164,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"relaxwl {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     adders = (
-        _demo, _benchmark, _matrices, _distance, _datasets, _shard, _fit, _predict, _neighbors, _explain, _report,
-        _warm_up,
+        _demo, _benchmark, _matrices, _distance, _datasets, _shard, _fit, _predict, _neighbors, _explain, _compare,
+        _report, _warm_up,
     )  # fmt: skip
     for add in adders:
         add(commands)
@@ -413,6 +413,19 @@ def _explain(commands: Any) -> None:
     option("--partitions", type=_whole(1), default=1, help="number of partitions (default 1)")
     option("--edge-labels", action="store_true", help="use edge labels")
     option("--task", choices=TASKS, default="auto", help=TASK_HELP)
+    _add_reading_options(parser)
+
+
+def _compare(commands: Any) -> None:
+    parser = _add(commands, "compare", "compare:run", "test whether two collections of graphs differ, and in what",
+                  "Reads two data sets, or one with two classes; prints the p-value of a permutation test and a lower "
+                  "bound of the distance, and writes a self-contained HTML file: views, clusters and statistics that "
+                  "differ, and typical graphs.", "relaxwl compare real.smi generated.smi -o page.html")
+    option = parser.add_argument
+    option("dataset", nargs="+", metavar="DATASET", help=f"{DATASET_HELP}; two, or one whose classes are compared")
+    option("-o", "--output", metavar="PAGE", help="page to write, such as page.html")
+    option("--permutations", type=_whole(19), default=999, metavar="N", help="number of permutations (default 999)")
+    option("--explorer", metavar="FILE", help="also write an interactive page of clusters, to which PAGE links")
     _add_reading_options(parser)
 
 
