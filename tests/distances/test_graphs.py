@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import naive
-from relaxwl import EditCost, WeisfeilerLehman, tree_distances, tree_edit_distance, unfolding_tree
+from relaxwl import EditCost, WeisfeilerLehman, as_collection, tree_distances, tree_edit_distance, unfolding_tree
 from relaxwl.datasets import load_tu
 from relaxwl.distances import graphs as module
 from relaxwl.distances.graphs import GraphDistance, graph_distances
@@ -216,3 +216,11 @@ def test_real_graphs(shared):
             padded[:, len(right) :] = np.array(sizes)[:, None]
         rows, columns = naive.linear_sum_assignment(padded)
         assert found[i, j] == padded[rows, columns].sum()
+
+
+def test_edge_labels_that_one_collection_has_do_not_count():
+    bonds = GraphCollection.from_edges([(3, [(0, 1), (1, 2)], ["C", "C", "O"])])
+    plain = as_collection([(3, [(0, 1), (1, 2)], ["C", "C", "O"], ["x", "y"])])
+    assert graph_distances(bonds, plain).tolist() == [[0.0]]
+    with pytest.raises(ValueError, match="some collections have edge labels and some have none"):
+        graph_distances(bonds, plain, edge_labels=True)

@@ -137,7 +137,7 @@ def graph_distances(  # noqa: PLR0913 - the costs, and which distances
     >>> float(plans[0].toarray()[:3, :3].sum())
     3.0
     """
-    x, joined = _joined(graphs, Y)
+    x, joined = _joined(graphs, Y, edge_labels)
     first = 0 if Y is None else len(x)  # the number of the first graph of Y among all
     options = GraphDistance(depth, cost, discount, normalize, edge_labels, n_jobs)
     if pairs is None:
@@ -153,14 +153,19 @@ def graph_distances(  # noqa: PLR0913 - the costs, and which distances
     return measured.plans(places, joined[used]) if return_plans else measured.listed_distances(places)
 
 
-def _joined(graphs: Any, others: Any) -> tuple[GraphCollection, GraphCollection]:
-    """Return the graphs, and all graphs: these, followed by the others if there are any."""
+def _joined(graphs: Any, others: Any, edge_labels: bool) -> tuple[GraphCollection, GraphCollection]:
+    """Return the graphs, and all graphs: these, followed by the others if there are any.
+
+    Labels of edges that only one of the collections has are left out unless they are asked for.
+    """
     x = as_collection(graphs)
     if others is None:
         return x, x
     y = others if isinstance(others, GraphCollection) else as_collection(others, directed=x.directed)
     if x.n_nodes and y.n_nodes and x.is_labeled != y.is_labeled:
         raise ValueError("both collections of graphs must have node labels, or neither")
+    if not edge_labels and (x.edge_codes is None) != (y.edge_codes is None):
+        x, y = (part.with_parts(edge_codes=None, edge_vocabulary=None) for part in (x, y))
     return x, GraphCollection.concatenate([x, y])
 
 
@@ -476,7 +481,7 @@ class GraphDistance(TransformerMixin, GraphEstimator):
         """
         check_is_fitted(self)
         n_neighbors = check_integer("n_neighbors", n_neighbors, least=1, most=len(self.graphs_))
-        x, joined = _joined(self._graphs(X), self.graphs_)
+        x, joined = _joined(self._graphs(X), self.graphs_, self.edge_labels)
         measured = _Graphs.of(joined, self)
         if measured.is_full:
             own, others = measured.rows.take(np.arange(len(x))), measured.rows.take(np.arange(len(x), len(joined)))
