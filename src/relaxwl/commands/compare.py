@@ -19,9 +19,12 @@ def run(arguments: Namespace, console: Console) -> None:
     if len(names) > 2:
         raise UserError(f"compare takes one data set with two classes, or two data sets, not {len(names)}")
     sources = [open_source(name, arguments, console) for name in names]
-    sides, titles = (
-        _classes(sources[0], console) if len(sources) == 1 else ([*map(_readable, sources)], [*map(str, names)])
-    )
+    if len(sources) == 1:
+        sides, titles = _classes(sources[0], console)
+    else:
+        sides, own = [*map(_readable, sources)], [source.name for source in sources]
+        # Files of one name in two folders are told apart by their paths.
+        titles = own if own[0] != own[1] else [*map(str, names)]
     console.note("; ".join(f"{title}: {len(side):,} graphs" for side, title in zip(sides, titles, strict=True)))
     with console.bar("comparing"):
         result = two_sample_test(
