@@ -130,7 +130,10 @@ def test_distances_that_no_partitioner_looks_at_are_left_out_until_asked_for(edg
             distances_of_centers([[one] for one in known], found.partition, new.encoded)
             for known, found in ((levels, quick), (measured, full))
         )
-        np.testing.assert_array_equal(own, other)
+        if quick.partition.depth:  # of single trees nobody asks which are similar
+            assert own is None
+        else:
+            np.testing.assert_array_equal(own, other)
 
 
 def test_groups_below_a_partitioner_that_looks_at_distances_are_measured():
