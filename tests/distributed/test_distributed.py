@@ -19,9 +19,8 @@ from relaxed_kernels import optimized
 from relaxwl import GraphClassifier, RelaxedWeisfeilerLehman, WeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.datasets import load_tu, make_egonets
-from relaxwl.distributed import ShardError, fitting, predict
+from relaxwl.distributed import ShardError, fitting, levels, predict
 from relaxwl.distributed.tasks import Cluster
-from relaxwl.kernels import levels
 from running import heed_interrupts
 from sharding import KINDS, model, same_model, shard
 from small_graphs import collection, random_graphs
@@ -103,18 +102,18 @@ def test_tasks_that_end_in_any_order(client, tmp_path, graphs):
         from relaxwl.distributed import tasks
 
         if not hasattr(tasks, "prompt"):
-            tasks.prompt = tasks._alone
+            tasks.prompt = tasks._filled
 
         def slow(*arguments):
             time.sleep(random.random() * 0.02)
             return tasks.prompt(*arguments)
 
-        tasks._alone = slow
+        tasks._filled = slow  # every task fills in its arguments
 
     def resume():
         from relaxwl.distributed import tasks
 
-        tasks._alone = tasks.prompt
+        tasks._filled = tasks.prompt
 
     client.run(hesitate)
     try:
@@ -123,13 +122,13 @@ def test_tasks_that_end_in_any_order(client, tmp_path, graphs):
         client.run(resume)
 
 
-@pytest.mark.parametrize("name", ["refine_part", "merge", "assign_chunk", "spread"])
+@pytest.mark.parametrize("name", ["refine_shard", "merge", "assign_chunk", "spread"])
 def test_a_worker_killed_in_a_task(client, tmp_path, graphs, name):
     def poison():
         import os
         import signal
 
-        from relaxwl.kernels import levels
+        from relaxwl.distributed import levels
 
         def die(*arguments):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -198,14 +197,14 @@ import sys
 from distributed import Client
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.distributed import ShardedCollection
-from relaxwl.kernels import levels
+from relaxwl.distributed import levels
 client = Client(sys.argv[1])
 levels.FEW_ROWS = 100
-step = levels.Level.node_ids
-def node_ids(*arguments):
+step = levels.ShardLevels.at
+def at(*arguments):
     print("at work", flush=True)
     return step(*arguments)
-levels.Level.node_ids = node_ids
+levels.ShardLevels.at = at
 while True:
     RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
 """
@@ -273,7 +272,7 @@ def hog(times):
     """Let a worker fill its memory, as often as asked for: restarted, it has forgotten unless told again."""
     import time
 
-    from relaxwl.kernels import levels
+    from relaxwl.distributed import levels
 
     def fill(*arguments):
         kept = []
@@ -281,7 +280,7 @@ def hog(times):
             kept.append(bytearray(2**26))
             time.sleep(0.05)
 
-    levels.refine_part = fill
+    levels.refine_shard = fill
 
 
 def test_a_worker_out_of_memory(tmp_path, graphs):
@@ -361,12 +360,12 @@ def dawdle():
     """Let refining take its time on a worker."""
     import time
 
-    from relaxwl.kernels import levels
+    from relaxwl.distributed import levels
 
     def slow(*arguments):
         time.sleep(60)
 
-    levels.refine_part = slow
+    levels.refine_shard = slow
 
 
 SECOND = """
@@ -375,12 +374,13 @@ from distributed import Client
 from relaxwl import RelaxedWeisfeilerLehman
 from relaxwl.clustering import kmeans
 from relaxwl.distributed import ShardedCollection
-from relaxwl.kernels import levels
+from relaxwl.distributed import levels
 kmeans.MANY_ROWS, levels.CHUNK_ROWS, levels.FEW_ROWS = 200, 300, 100
 client = Client(sys.argv[1])
 print("at work", flush=True)
 for _ in range(3):
-    kernel = RelaxedWeisfeilerLehman(2, 1, "sqrt", random_state=0).fit(ShardedCollection.open(sys.argv[2]))
+    kernel = RelaxedWeisfeilerLehman(2, 1, "sqrt", max_iter=None, similarity="dot", random_state=0)
+    kernel.fit(ShardedCollection.open(sys.argv[2]))
 kernel.save(sys.argv[3])
 """
 
