@@ -66,7 +66,7 @@ def write_comparison(
 
 
 def render_comparison(result: TwoSampleResult, *, title: str = "Two collections", explorer: str | None = None) -> str:
-    """Return the page as text; see :func:`relaxwl.reports.write_comparison`.
+    """Return the page of a comparison as text.
 
     Parameters
     ----------
