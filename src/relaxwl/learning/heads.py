@@ -42,7 +42,7 @@ PENALTIES = tuple(2.0**power for power in (-4, -2, 0, 2, 4))
 RIDGES = tuple(2.0**power for power in (6, 4, 2, 0, -2, -4, -6, -8))
 # Range of the logarithm of the slope by which decisions are converted to probabilities.
 SLOPES = (-4.0, 5.0)
-# Number of examples as which equal weights of kernels count in classification; see benchmarks/DECISIONS.md.
+# Number of targets as which equal weights of kernels count in classification; see benchmarks/DECISIONS.md.
 PRIOR_SIZE = 30.0
 # Largest squared distance of equal examples, in units of the mean diagonal of each kernel; and the number of distinct
 # examples from which on equal ones are joined.
@@ -85,7 +85,7 @@ class Options:
     noise_share : float, optional
         Share of noise in the variance of a Gaussian process, whose blocks then have equal weights; learned by default.
     prior_size : float, default=0.0
-        Number of examples as which equal weights of the blocks count.
+        Number of targets as which equal weights of the blocks count.
     class_factors : float64 array (n_classes,), optional
         Factor by which the examples of each class count in the calibration of probabilities, because they are a sample.
     """
